@@ -1,0 +1,49 @@
+/* kern_vec.h: elementwise functions and reductions over FP32 tiles, vectorised: one portable body
+ * (kern_vec_body.h) compiled once per ISA, picked once from base/cpu. No libm call per element.
+ * Error bounds against the exact value are stated per function and tested.
+ *
+ * All work on the calling thread; n is at most a few thousand (callers use KERN_TILE).
+ * x, y, dy, out may be the same memory unless said otherwise. */
+#ifndef KERN_VEC_H
+#define KERN_VEC_H
+
+#include <stdint.h>
+
+struct vec_row {
+    const char *name;
+    /* out = f(x) */
+    void (*exp)(int64_t n, const float *x, float *out);     /* 2 ulp; exact 0 and inf at the ends */
+    void (*log)(int64_t n, const float *x, float *out);     /* 2 ulp for normal x > 0 */
+    void (*tanh)(int64_t n, const float *x, float *out);    /* 4 ulp */
+    void (*sigmoid)(int64_t n, const float *x, float *out); /* 4 ulp */
+    void (*relu)(int64_t n, const float *x, float *out);    /* NaN stays NaN */
+    void (*leaky_relu)(int64_t n, const float *x, float slope, float *out);
+    void (*gelu)(int64_t n, const float *x, float *out);      /* x/2 (1 + erf(x/sqrt 2)) */
+    void (*gelu_tanh)(int64_t n, const float *x, float *out); /* tanh approximation */
+    void (*silu)(int64_t n, const float *x, float *out);      /* x sigmoid(x) */
+    /* out = dy f'(...): from the output y where that is enough, else from the input x */
+    void (*tanh_grad)(int64_t n, const float *y, const float *dy, float *out);
+    void (*sigmoid_grad)(int64_t n, const float *y, const float *dy, float *out);
+    void (*relu_grad)(int64_t n, const float *y, const float *dy, float *out); /* 0 at y <= 0 */
+    void (*leaky_relu_grad)(int64_t n, const float *x, const float *dy, float slope, float *out);
+    void (*gelu_grad)(int64_t n, const float *x, const float *dy, float *out);
+    void (*gelu_tanh_grad)(int64_t n, const float *x, const float *dy, float *out);
+    void (*silu_grad)(int64_t n, const float *x, const float *dy, float *out);
+    /* arithmetic */
+    void (*add)(int64_t n, const float *x, const float *y, float *out);
+    void (*mul)(int64_t n, const float *x, const float *y, float *out);
+    void (*scale)(int64_t n, const float *x, float a, float *out);
+    void (*axpy)(int64_t n, float a, const float *x, float *y); /* y += a x */
+    /* reductions: fixed order, independent of threads; FP32 lanes, then FP64 */
+    double (*sum)(int64_t n, const float *x);
+    double (*dot)(int64_t n, const float *x, const float *y);
+    float (*max)(int64_t n, const float *x);     /* -inf for n = 0; NaN if any is NaN */
+    float (*max_abs)(int64_t n, const float *x); /* 0 for n = 0; ignores nothing: NaN if any */
+};
+
+/* The row for this CPU and cap. */
+const struct vec_row *kern_vec(void);
+/* All rows that this machine can run, for tests; NULL behind the last. */
+const struct vec_row *kern_vec_row(int i);
+
+#endif
