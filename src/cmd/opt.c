@@ -20,6 +20,7 @@ struct parser {
     void *opts;
     struct diag *d;
     enum rc rc;
+    bool stray; /* an unknown option may have left its value among the words */
 };
 
 static const struct opt help_opt = {
@@ -63,6 +64,7 @@ static const struct opt *find_letter(const struct cmd *c, char letter)
 static void unknown_name(struct parser *p, const char *name, size_t length)
 {
     char word[64];
+    p->stray = true;
     snprintf(word, sizeof(word), "%.*s", (int)(length < sizeof(word) ? length : sizeof(word)),
              name);
     p->rc = diag_error(p->d, RC_USAGE, NOWHERE, "%s: unknown option '--%s'", p->cmd->name, word);
@@ -73,6 +75,7 @@ static void unknown_name(struct parser *p, const char *name, size_t length)
 
 static void unknown_letter(struct parser *p, char letter)
 {
+    p->stray = true;
     if (letter > ' ' && letter < 127)
         p->rc =
             diag_error(p->d, RC_USAGE, NOWHERE, "%s: unknown option '-%c'", p->cmd->name, letter);
@@ -214,7 +217,7 @@ static void check_words(struct parser *p, int n)
 enum rc opt_parse(const struct cmd *c, int argc, char **argv, void *opts, struct cmd_args *out,
                   struct diag *d)
 {
-    struct parser p = {c, argc, 0, argv, opts, d, RC_OK};
+    struct parser p = {c, argc, 0, argv, opts, d, RC_OK, false};
     int n_words = 0;
     bool help = false, words_only = false;
     while (p.at < argc && !help) {
@@ -231,7 +234,8 @@ enum rc opt_parse(const struct cmd *c, int argc, char **argv, void *opts, struct
     *out = (struct cmd_args){opts, n_words, (const char *const *)argv, help};
     if (help)
         return RC_OK;
-    check_words(&p, n_words);
+    if (!p.stray)
+        check_words(&p, n_words);
     if (p.rc == RC_USAGE)
         diag_note(d, NOWHERE, "see: mptrain %s --help", c->name);
     return p.rc;
