@@ -1,4 +1,5 @@
-/* test_checkpoint.c: checkpoints keep every bit, refuse every damage, and survive failing writes. */
+/* test_checkpoint.c: checkpoints keep every bit, refuse every damage, and survive failing writes.
+ */
 #include "config.h"
 
 #include "checkpoint/checkpoint.h"
@@ -72,7 +73,8 @@ static uint8_t bytes[3] = {0, 255, 7};
 static float scalar = -0.0f;
 
 static const char *const class_names[] = {"cat", "d\"o\ng", "\xC3\xA9t\xC3\xA9", ""};
-static const char *const config = "seed: 1\nmodel:\n  - linear: {name: \"a\\\"b\"}\n# \xE2\x82\xAC\n";
+static const char *const config =
+    "seed: 1\nmodel:\n  - linear: {name: \"a\\\"b\"}\n# \xE2\x82\xAC\n";
 
 static uint32_t bits_of(float x)
 {
@@ -424,7 +426,8 @@ START_TEST(text_must_be_utf8)
 }
 END_TEST
 
-/* ---- failing writes: RC_FAILED with the cause, the old file as it was, nothing left behind ---- */
+/* ---- failing writes: RC_FAILED with the cause, the old file as it was, nothing left behind ----
+ */
 
 static enum rc write_other(const char *path)
 {
