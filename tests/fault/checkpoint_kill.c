@@ -109,7 +109,7 @@ static int64_t one_kill(int number, int64_t from)
         int64_t start = now_us();
         if (read(ends[0], &done, sizeof(done)) != (ssize_t)sizeof(done))
             fail("the first save did not come", number);
-        longest_wait_us = 1000 + 4 * (now_us() - start);
+        longest_wait_us = 8000 + 4 * (now_us() - start);
     }
     wait_us((int64_t)rng_below(rng_key(1, RNG_SYNTHETIC, 0, 0), (uint64_t)number,
                                (uint64_t)longest_wait_us));
