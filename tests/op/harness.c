@@ -133,8 +133,13 @@ enum rc harness_init(struct harness *h, const struct op *op, const struct op_cas
         op->plan(&planner, n);
     must(!planner.failed);
     bind(h);
-    h->run = (struct op_run){.graph = &h->graph, .training = true, .seed = 1, .draw = 3,
-                             .loss_seed = 0.75, .loss = &h->loss, .scratch = h->run.scratch};
+    h->run = (struct op_run){.graph = &h->graph,
+                             .training = true,
+                             .seed = 1,
+                             .draw = 3,
+                             .loss_seed = 0.75,
+                             .loss = &h->loss,
+                             .scratch = h->run.scratch};
     for (int i = 0; i < h->n_x; i++)
         randomise(h, n->in[i], c->kink);
     for (int i = 0; i < n->n_params; i++)
