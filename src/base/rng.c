@@ -68,9 +68,10 @@ void rng_normal(struct rng_key k, uint64_t first, int64_t n, float *out)
     for (int64_t i = 0; i < n; i++) {
         uint32_t words[4];
         rng_words(k, first + (uint64_t)i, words);
-        double u = ((double)words[0] + 0.5) * 0x1p-32 + (double)(words[1] >> 11) * 0x1p-53;
+        /* 53 bits in the middle of their cells: never 0, never 1 */
+        double u = ((double)words[0] + ((double)(words[1] >> 12) + 0.5) * 0x1p-20) * 0x1p-32;
         double v = (double)words[2] * 0x1p-32;
-        out[i] = (float)(sqrt(-2.0 * log(fmin(u, 1.0))) * cos(2.0 * 3.14159265358979323846 * v));
+        out[i] = (float)(sqrt(-2.0 * log(u)) * cos(2.0 * 3.14159265358979323846 * v));
     }
 }
 

@@ -9,7 +9,9 @@
 
 #include "base/diag.h"
 #include "base/par.h"
+#include "kern/kern_gemm_block.h"
 #include "kern/kern_gemm_row.h"
+#include "kern/kern_vec.h"
 
 #include <string.h>
 
@@ -59,8 +61,10 @@ static void take(struct gemm_plan *out, const struct gemm_row *row)
 {
     out->row = row;
     out->threads = par_threads();
-    out->packed_bytes = out->desc.b_is_weight ? row->packed_bytes(out) : 0;
-    out->scratch_bytes = row->scratch_bytes(out);
+    if (out->desc.b_is_weight)
+        out->packed_bytes =
+            row->block ? kern_gemm_block_packed_bytes(out) : row->packed_bytes(out);
+    out->scratch_bytes = row->block ? kern_gemm_block_scratch_bytes(out) : row->scratch_bytes(out);
 }
 
 void kern_gemm_plan(struct gemm_plan *out, const struct gemm_desc *desc)
@@ -98,7 +102,11 @@ bool kern_gemm_plan_row(struct gemm_plan *out, const struct gemm_desc *desc, con
 
 void kern_gemm_pack(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed)
 {
-    if (p->packed_bytes > 0)
+    if (p->packed_bytes == 0)
+        return;
+    if (p->row->block)
+        kern_gemm_block_pack(p, b, ldb, packed);
+    else
         p->row->pack(p, b, ldb, packed);
 }
 
@@ -108,8 +116,30 @@ void kern_gemm_run(const struct gemm_plan *p, const struct gemm_args *args)
     BUG_IF(args->m > d->m || args->n > d->n || args->k > d->k);
     BUG_IF(p->packed_bytes > 0 && (args->n != d->n || args->k != d->k));
     BUG_IF(p->scratch_bytes > 0 && par_threads() > p->threads);
-    if (args->m > 0 && args->n > 0)
+    if (args->m == 0 || args->n == 0)
+        return;
+    if (p->row->block)
+        kern_gemm_block_run(p, args);
+    else
         p->row->run(p, args);
+}
+
+bool kern_gemm_act_is_curved(enum gemm_act act)
+{
+    return act != GEMM_ACT_NONE && act != GEMM_ACT_RELU;
+}
+
+void kern_gemm_activate(enum gemm_act act, int64_t n, float *x)
+{
+    const struct vec_row *v = kern_vec();
+    if (act == GEMM_ACT_GELU)
+        v->gelu(n, x, x);
+    else if (act == GEMM_ACT_SILU)
+        v->silu(n, x, x);
+    else if (act == GEMM_ACT_TANH)
+        v->tanh(n, x, x);
+    else if (act == GEMM_ACT_SIGMOID)
+        v->sigmoid(n, x, x);
 }
 
 const char *kern_gemm_row_name(int i)

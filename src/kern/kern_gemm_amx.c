@@ -158,7 +158,6 @@ const struct gemm_row kern_gemm_amx_bf16 = {
     .flushes = true,
     .accepts = bf16_accepts,
     .block = &bf16_block,
-    GEMM_BLOCK_FUNCTIONS,
 };
 
 /* --- fp16 as two bf16 -------------------------------------------------------------------------- */
@@ -274,5 +273,4 @@ const struct gemm_row kern_gemm_amx_f16x2 = {
     .isa = ISA_AMX,
     .accepts = f16_accepts,
     .block = &f16_block,
-    GEMM_BLOCK_FUNCTIONS,
 };

@@ -144,5 +144,4 @@ const struct gemm_row kern_gemm_avx2 = {
     .isa = ISA_AVX2,
     .accepts = accepts,
     .block = &block,
-    GEMM_BLOCK_FUNCTIONS,
 };

@@ -94,5 +94,4 @@ const struct gemm_row kern_gemm_avx512 = {
     .isa = ISA_AVX512,
     .accepts = accepts,
     .block = &block,
-    GEMM_BLOCK_FUNCTIONS,
 };

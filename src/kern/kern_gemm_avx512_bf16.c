@@ -102,5 +102,4 @@ const struct gemm_row kern_gemm_avx512_bf16 = {
     .flushes = true,
     .accepts = accepts,
     .block = &block,
-    GEMM_BLOCK_FUNCTIONS,
 };

@@ -8,7 +8,6 @@
 #include "base/cpu.h"
 #include "base/diag.h"
 #include "base/par.h"
-#include "kern/kern_vec.h"
 
 #include <string.h>
 
@@ -235,7 +234,6 @@ struct job {
     struct grid grid;
     struct gemm_operand a;
     struct gemm_out out;
-    void (*act)(int64_t n, const float *x, float *out); /* NULL: none, or relu in the store */
     char *scratch; /* of thread 0 */
     size_t scratch_step;
 };
@@ -251,13 +249,13 @@ struct work {
 static void finish(const struct job *job, int64_t row, int64_t col, const struct gemm_tile *t)
 {
     const struct gemm_block *b = job->b.block;
-    if (!job->act) {
+    if (!kern_gemm_act_is_curved(job->d->act)) {
         b->store(&job->out, row, col, t);
         return;
     }
     struct gemm_out narrow = job->out;
     b->merge(&job->out, row, col, t);
-    job->act((int64_t)t->rows * b->nr, t->sum, t->sum);
+    kern_gemm_activate(job->d->act, (int64_t)t->rows * b->nr, t->sum);
     narrow.add = false;
     narrow.bias = NULL;
     b->store(&narrow, row, col, t);
@@ -325,20 +323,6 @@ static void one_block(void *context, int64_t index)
         b->end();
 }
 
-static void set_act(struct job *job, enum gemm_act act)
-{
-    const struct vec_row *v = kern_vec();
-    job->out.relu = act == GEMM_ACT_RELU;
-    if (act == GEMM_ACT_GELU)
-        job->act = v->gelu;
-    else if (act == GEMM_ACT_SILU)
-        job->act = v->silu;
-    else if (act == GEMM_ACT_TANH)
-        job->act = v->tanh;
-    else if (act == GEMM_ACT_SIGMOID)
-        job->act = v->sigmoid;
-}
-
 void kern_gemm_block_run(const struct gemm_plan *p, const struct gemm_args *args)
 {
     const struct gemm_desc *d = &p->desc;
@@ -356,8 +340,8 @@ void kern_gemm_block_run(const struct gemm_plan *p, const struct gemm_args *args
                                 .ldc = args->ldc,
                                 .dtype = d->c,
                                 .add = args->add,
+                                .relu = d->act == GEMM_ACT_RELU,
                                 .bias = d->bias ? args->bias : NULL};
-    set_act(&job, d->act);
     job.scratch_step = thread_bytes(b, d);
     if (!ahead) {
         struct pack_job pack = {job.b, operand_b(d, args->b, args->ldb), args->n};

@@ -62,14 +62,10 @@ struct gemm_block {
     void (*store)(const struct gemm_out *o, int64_t row, int64_t col, const struct gemm_tile *t);
 };
 
-/* Members of a struct gemm_row with a block. */
+/* What kern_gemm.c calls for a row with a block. */
 size_t kern_gemm_block_packed_bytes(const struct gemm_plan *p);
 size_t kern_gemm_block_scratch_bytes(const struct gemm_plan *p);
 void kern_gemm_block_pack(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed);
 void kern_gemm_block_run(const struct gemm_plan *p, const struct gemm_args *args);
-
-#define GEMM_BLOCK_FUNCTIONS                                                                       \
-    .packed_bytes = kern_gemm_block_packed_bytes, .scratch_bytes = kern_gemm_block_scratch_bytes,  \
-    .pack = kern_gemm_block_pack, .run = kern_gemm_block_run
 
 #endif
