@@ -24,6 +24,14 @@ struct rng_key rng_key(uint64_t seed, enum rng_stream stream, uint64_t a, uint64
     return key;
 }
 
+uint64_t rng_name(const char *name)
+{
+    uint64_t h = 0xCBF29CE484222325u;
+    for (const char *p = name; *p; p++)
+        h = (h ^ (unsigned char)*p) * 0x100000001B3u;
+    return h;
+}
+
 void rng_words(struct rng_key k, uint64_t i, uint32_t out[4])
 {
     uint32_t c[4] = {(uint32_t)i, (uint32_t)(i >> 32), k.upper[0], k.upper[1]};
@@ -60,9 +68,10 @@ void rng_normal(struct rng_key k, uint64_t first, int64_t n, float *out)
     for (int64_t i = 0; i < n; i++) {
         uint32_t words[4];
         rng_words(k, first + (uint64_t)i, words);
-        double u = ((double)words[0] + 0.5) * 0x1p-32 + (double)(words[1] >> 11) * 0x1p-53;
+        /* 53 bits in the middle of their cells: never 0, never 1 */
+        double u = ((double)words[0] + ((double)(words[1] >> 12) + 0.5) * 0x1p-20) * 0x1p-32;
         double v = (double)words[2] * 0x1p-32;
-        out[i] = (float)(sqrt(-2.0 * log(fmin(u, 1.0))) * cos(2.0 * 3.14159265358979323846 * v));
+        out[i] = (float)(sqrt(-2.0 * log(u)) * cos(2.0 * 3.14159265358979323846 * v));
     }
 }
 

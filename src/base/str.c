@@ -120,9 +120,9 @@ bool str_to_float(const char *text, double *out)
         const char *text;
         double value;
     } words[] = {{".inf", INFINITY},   {".Inf", INFINITY},   {".INF", INFINITY},
-                 {"+.inf", INFINITY},  {"-.inf", -INFINITY}, {"-.Inf", -INFINITY},
-                 {"-.INF", -INFINITY}, {".nan", NAN},        {".NaN", NAN},
-                 {".NAN", NAN}};
+                 {"+.inf", INFINITY},  {"+.Inf", INFINITY},  {"+.INF", INFINITY},
+                 {"-.inf", -INFINITY}, {"-.Inf", -INFINITY}, {"-.INF", -INFINITY},
+                 {".nan", NAN},        {".NaN", NAN},        {".NAN", NAN}};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(text, words[i].text) == 0) {
             *out = words[i].value;
@@ -148,8 +148,19 @@ bool str_to_int(const char *text, int64_t *out)
     return true;
 }
 
+/* 2000, where %g would find 2e+03 short enough */
+static bool print_whole(char out[STR_FLOAT_ROOM], double x)
+{
+    if (!(fabs(x) < 1e15) || x != floor(x))
+        return false;
+    snprintf(out, STR_FLOAT_ROOM, "%.0f", x);
+    return true;
+}
+
 const char *str_float(char out[STR_FLOAT_ROOM], double x)
 {
+    if (print_whole(out, x))
+        return out;
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(out, STR_FLOAT_ROOM, "%.*g", digits, x);
         if (strtod(out, NULL) == x)
@@ -160,6 +171,8 @@ const char *str_float(char out[STR_FLOAT_ROOM], double x)
 
 const char *str_float32(char out[STR_FLOAT_ROOM], float x)
 {
+    if (print_whole(out, (double)x))
+        return out;
     for (int digits = 1; digits <= 9; digits++) {
         snprintf(out, STR_FLOAT_ROOM, "%.*g", digits, (double)x);
         if (strtof(out, NULL) == x)
@@ -175,9 +188,9 @@ static size_t utf8_length(const unsigned char *p, size_t left)
     static const struct {
         unsigned char first_low, first_high, second_low, second_high, length;
     } forms[] = {
-        {0x00, 0x7F, 0, 0, 1},          {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
-        {0xE1, 0xEC, 0x80, 0xBF, 3},    {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
-        {0xF0, 0xF0, 0x90, 0xBF, 4},    {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4},
+        {0x00, 0x7F, 0, 0, 1},       {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
+        {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
+        {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4},
     };
     for (size_t f = 0; f < COUNT_OF(forms); f++) {
         if (p[0] < forms[f].first_low || p[0] > forms[f].first_high)
@@ -261,7 +274,7 @@ const char *str_bytes(char out[STR_BYTES_ROOM], uint64_t n)
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double x = (double)n;
     size_t unit = 0;
-    while (x >= 1024 && unit + 1 < COUNT_OF(units)) {
+    while (x >= 1023.5 && unit + 1 < COUNT_OF(units)) {
         x /= 1024;
         unit++;
     }

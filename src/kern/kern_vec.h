@@ -18,10 +18,12 @@ struct vec_row {
     void (*sigmoid)(int64_t n, const float *x, float *out); /* 4 ulp */
     void (*relu)(int64_t n, const float *x, float *out);    /* NaN stays NaN */
     void (*leaky_relu)(int64_t n, const float *x, float slope, float *out);
-    void (*gelu)(int64_t n, const float *x, float *out);      /* x/2 (1 + erf(x/sqrt 2)) */
-    void (*gelu_tanh)(int64_t n, const float *x, float *out); /* tanh approximation */
-    void (*silu)(int64_t n, const float *x, float *out);      /* x sigmoid(x) */
-    /* out = dy f'(...): from the output y where that is enough, else from the input x */
+    void (*gelu)(int64_t n, const float *x, float *out);      /* x/2 (1 + erf(x/sqrt 2)): 6 ulp */
+    void (*gelu_tanh)(int64_t n, const float *x, float *out); /* tanh approximation: 6 ulp, at
+                                                  x < 0 times 1 + w, w the argument of tanh */
+    void (*silu)(int64_t n, const float *x, float *out);      /* x sigmoid(x): 5 ulp */
+    /* out = dy f'(...): from the output y where that is enough, else from the input x. A slope is a
+     * sum of two terms: 6 ulp (gelu_tanh: 8 (1 + w)) of the sum of their sizes. */
     void (*tanh_grad)(int64_t n, const float *y, const float *dy, float *out);
     void (*sigmoid_grad)(int64_t n, const float *y, const float *dy, float *out);
     void (*relu_grad)(int64_t n, const float *y, const float *dy, float *out); /* 0 at y <= 0 */
