@@ -23,16 +23,17 @@ enum {
 
 static void begin(void)
 {
-    struct {
+    /* in static memory: the compiler does not know that the instruction reads all of it */
+    static const struct {
         uint8_t palette, start_row, reserved[14];
         uint16_t row_bytes[16];
         uint8_t rows[16];
-    } config = {.palette = 1};
-    for (int i = 0; i < 8; i++) {
-        config.row_bytes[i] = 64;
-        config.rows[i] = TILE;
-    }
-    _tile_loadconfig(&config);
+    } eight_full_tiles = {
+        .palette = 1,
+        .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
+        .rows = {TILE, TILE, TILE, TILE, TILE, TILE, TILE, TILE},
+    };
+    _tile_loadconfig(&eight_full_tiles);
 }
 
 static void end(void)
@@ -64,8 +65,10 @@ static void end(void)
             _tile_dpbf16ps(3, 5, 7);                                                               \
     } while (0)
 
+/* Nor does it know that tile loads read memory: what was written must be there. */
 ALWAYS_512 void load_sums(const struct gemm_tile *t)
 {
+    __asm__ volatile("" ::: "memory");
     if (t->resume) {
         _tile_loadd(0, t->sum, SUM_STRIDE);
         _tile_loadd(1, t->sum + TILE, SUM_STRIDE);
