@@ -413,7 +413,7 @@ static bool fill_defaults(struct section *s, struct pool *pool)
 {
     for (int i = 0; s->rows && s->rows[i].name; i++) {
         struct field f = {.row = &s->rows[i], .pool = pool};
-        void *at = (unsigned char *)s->at + f.row->offset;
+        void *at = (unsigned char *)s->at + (f.row->type == KEY_VALUE ? 0 : f.row->offset);
         s->origin[i] = (struct key_origin){s->loc, false};
         if ((f.row->type == KEY_TEXT || f.row->type == KEY_PATH) && !f.row->def)
             *(const char **)at = "";
@@ -438,7 +438,8 @@ static void read_entry(struct section *s, const struct value *key, const struct 
     struct field f = {.row = &s->rows[i], .pool = pool, .d = d};
     name_field(&f, s->where);
     s->origin[i] = (struct key_origin){v->loc, true};
-    (void)read_field(&f, v, (unsigned char *)s->at + f.row->offset);
+    if (f.row->offset != KEY_NO_FIELD)
+        (void)read_field(&f, v, (unsigned char *)s->at + f.row->offset);
 }
 
 static void report_missing(const struct section *s, struct diag *d)
@@ -489,8 +490,10 @@ enum rc keys_resolve_paths(const struct section *s, const char *folder, struct p
                            struct diag *d)
 {
     for (int i = 0; s->rows && s->rows[i].name; i++) {
+        if (s->rows[i].type != KEY_PATH)
+            continue;
         const char **at = (const char **)((unsigned char *)s->at + s->rows[i].offset);
-        if (s->rows[i].type != KEY_PATH || !(*at)[0] || (*at)[0] == '/' || strcmp(folder, ".") == 0)
+        if (!(*at)[0] || (*at)[0] == '/' || strcmp(folder, ".") == 0)
             continue;
         *at = pool_printf(pool, "%s/%s", folder, *at);
         TRY_ALLOC(*at, d);

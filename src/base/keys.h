@@ -32,6 +32,9 @@ enum key_flag {
     KEY_BELOW_MAX = 2, /* max itself is out of range */
 };
 
+/* Offset of a KEY_VALUE row without a field: the owner looks the key up in the map. */
+#define KEY_NO_FIELD ((size_t)-1)
+
 struct key {
     const char *name;
     enum key_type type;

@@ -129,8 +129,6 @@ static bool is_list(const struct key *row)
 /* A default that only says "not given". */
 static bool is_absent(const struct key *row, const void *at)
 {
-    if (row->type == KEY_VALUE)
-        return true;
     if (row->type == KEY_FLOAT)
         return !isfinite(*(const double *)at);
     if (row->type == KEY_TEXT || row->type == KEY_PATH)
@@ -154,8 +152,10 @@ static void write_list(struct str *out, const struct key *row, const struct key_
 static void write_row(const struct section *s, int i, struct str *out, int indent)
 {
     const struct key *row = &s->rows[i];
+    if (row->type == KEY_VALUE)
+        return;
     const void *at = (const unsigned char *)s->at + row->offset;
-    if (is_absent(row, at) && (!s->origin[i].set || row->type == KEY_VALUE))
+    if (is_absent(row, at) && !s->origin[i].set)
         return;
     str_printf(out, "%*s%s: ", indent, "", row->name);
     if (is_list(row))

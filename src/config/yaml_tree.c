@@ -72,6 +72,8 @@ static struct loc place_of_byte(const struct parser *p, size_t at)
 
 /* ---- before libyaml sees the text ---- */
 
+static const char byte_order_mark[] = "\xEF\xBB\xBF";
+
 static enum rc check_encoding(const struct parser *p)
 {
     const unsigned char *t = (const unsigned char *)p->text;
@@ -82,6 +84,10 @@ static enum rc check_encoding(const struct parser *p)
     if (nul)
         return diag_error(p->d, RC_CONFIG, place_of_byte(p, (size_t)(nul - p->text)),
                           "NUL byte at offset %zu: this is no text file", (size_t)(nul - p->text));
+    const char *mark = memmem(p->text, p->length, byte_order_mark, 3);
+    if (mark) /* libyaml would pass over one at the start of a line */
+        return diag_error(p->d, RC_CONFIG, place_of_byte(p, (size_t)(mark - p->text)),
+                          "a byte-order mark in the middle of the text");
     if (str_is_utf8(p->text, p->length))
         return RC_OK;
     size_t at = 0, n = 0;
@@ -452,9 +458,8 @@ static enum rc read_document(struct parser *p, const struct value **out)
 
 static enum rc parse(struct parser *p, const struct value **out)
 {
-    static const char mark[] = "\xEF\xBB\xBF";
     int errors = p->d->n_errors;
-    if (p->length >= 3 && memcmp(p->text, mark, 3) == 0) {
+    if (p->length >= 3 && memcmp(p->text, byte_order_mark, 3) == 0) {
         p->text += 3;
         p->length -= 3;
     }

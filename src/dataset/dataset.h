@@ -22,6 +22,8 @@ struct dataset {
     const char *target_source; /* the file of the targets, may be the same */
     int first_line;    /* text formats: line of row 0, so that messages can say file:line; else 0 */
     int64_t rows;
+    int64_t *origin;   /* (rows) line (text formats) or row (from 1) in the file, for messages;
+                        * NULL: counting on from first_line or from row 1; owned */
     int rank;          /* of one input row */
     int64_t dims[TENSOR_MAX_RANK];
     int64_t columns;   /* elements of one input row */
