@@ -178,6 +178,50 @@ START_TEST(accuracy)
 }
 END_TEST
 
+/* A NaN far behind the largest logit: wrong all the same. More classes than a tile. */
+START_TEST(late_nan)
+{
+    static float x[2000];
+    struct harness h;
+    x[0] = 5;
+    x[1500] = NAN;
+    loss_init(&h, OP_cross_entropy, NULL, DTYPE_F32, 1, 2000, x);
+    *(int32_t *)targets(&h) = 0;
+    harness_forward(&h, 1);
+    harness_backward(&h, 1);
+    ck_assert(isnan(h.loss.sum) && h.loss.correct == 0 && h.loss.count == 1);
+    ck_assert(isnan(d_x(&h, 0)) && isnan(d_x(&h, 1999)));
+    harness_release(&h);
+}
+END_TEST
+
+/* More rows than one block of the sum: nothing is left out or counted twice. */
+START_TEST(many_rows)
+{
+    enum { ROWS = 50001 };
+    static float x[ROWS * 2];
+    static const enum op_id losses[] = {OP_mse, OP_bce_with_logits, OP_cross_entropy};
+    static const double each[] = {1, 1.3132616875182228, 0.31326168751822286};
+    for (size_t i = 0; i < COUNT_OF(losses); i++) {
+        bool labels = losses[i] == OP_cross_entropy;
+        struct harness h;
+        for (int k = 0; k < ROWS * 2; k++)
+            x[k] = labels ? (float)(k % 2) : 1; /* logits 0, 1 */
+        loss_init(&h, losses[i], NULL, DTYPE_F32, ROWS, labels ? 2 : 1, x);
+        for (int k = 0; k < ROWS; k++)
+            if (labels)
+                ((int32_t *)targets(&h))[k] = 1;
+            else
+                ((float *)targets(&h))[k] = 0;
+        harness_forward(&h, ROWS);
+        ck_assert_int_eq(h.loss.count, ROWS);
+        ck_assert_double_le(fabs(h.loss.sum - ROWS * each[i]), 4 * 0x1p-24 * ROWS * each[i]);
+        ck_assert_int_eq(h.loss.correct, labels ? ROWS : 0);
+        harness_release(&h);
+    }
+}
+END_TEST
+
 /* Lab A, at w = 1, x = 1, t = 0, scale 65536: the gradient is exactly 131072 in FP32 and inf in
  * FP16; halving the scale twice brings it back (65536 rounds to inf, 32768 is exact). */
 START_TEST(overflow_on_demand)
@@ -380,6 +424,8 @@ int main(void)
     tcase_add_test(t, ignored_labels);
     tcase_add_test(t, label_outside);
     tcase_add_test(t, accuracy);
+    tcase_add_test(t, late_nan);
+    tcase_add_test(t, many_rows);
     tcase_add_test(t, overflow_on_demand);
     tcase_add_test(t, sums_not_means);
     tcase_add_test(t, large_errors);
