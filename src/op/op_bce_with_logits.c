@@ -37,11 +37,16 @@ static void sum_tile(int64_t n, const float *x, const float *t, struct op_loss *
     float e[KERN_TILE], u[KERN_TILE], l[KERN_TILE];
     exp_minus_abs(n, x, e);
     log_one_plus(n, e, u, l);
+    double sum = 0;
+    int64_t correct = 0;
     for (int64_t i = 0; i < n; i++) {
-        double share = x[i] > 0 ? 1 - (double)t[i] : -(double)t[i];
-        out->sum += (double)l[i] + share * (double)x[i];
-        out->correct += (x[i] > 0) == (t[i] > 0.5F) && !isnan(x[i]);
+        double low = -(double)t[i] * (double)x[i]; /* selected, not branched: x is random */
+        double high = (1 - (double)t[i]) * (double)x[i];
+        sum += (double)l[i] + (x[i] > 0 ? high : low);
+        correct += ((x[i] > 0) == (t[i] > 0.5F)) & !isnan(x[i]);
     }
+    out->sum += sum;
+    out->correct += correct;
     out->count += n;
 }
 
