@@ -90,7 +90,9 @@ void kern_gemm_avx512_store(const struct gemm_out *o, int64_t row, int64_t col,
  * bf16: low is NULL; for fp16: the value is panel + low, exactly, and the result tells whether an
  * inf or NaN is among them (it stands in panel, low is 0 there). */
 struct pack16_shape {
-    int mr, a_stride, k_unit;
+    int mr;
+    int a_stride, a_step; /* elements from a row to the next, from 32 k to the next 32 */
+    int k_unit;
 };
 bool kern_gemm_pack16_a(const struct gemm_operand *s, const struct pack16_shape *shape,
                         uint16_t *panel, uint16_t *low);

@@ -186,9 +186,26 @@ ALWAYS void merge_as(const struct gemm_out *o, int64_t row, int64_t col, const s
         }
 }
 
+/* A whole tile that only has to be narrowed. */
+ALWAYS void copy_as(const struct gemm_out *o, int64_t row, int64_t col, const struct gemm_tile *t,
+                    enum dtype dtype)
+{
+    const float *sum = t->sum;
+    void *c = o->c;
+    int64_t at = row * o->ldc + col, ldc = o->ldc;
+    for (int i = t->rows; i > 0; i--, sum += NR, at += ldc) {
+        v_write(c, at, VL, dtype, v_load(sum));
+        v_write(c, at + VL, VL, dtype, v_load(sum + VL));
+    }
+}
+
 ALWAYS void store_as(const struct gemm_out *o, int64_t row, int64_t col, const struct gemm_tile *t,
                      enum dtype dtype)
 {
+    if (t->cols == NR && !o->add && !o->bias && !o->relu) {
+        copy_as(o, row, col, t, dtype);
+        return;
+    }
     for (int i = 0; i < t->rows; i++)
         for (int j = 0; j < t->cols; j += VL) {
             int n = t->cols - j < VL ? t->cols - j : VL;
@@ -232,7 +249,7 @@ static const struct gemm_block block = {
     .k_chunk = K_CHUNK,
     .a_stride = A_STRIDE,
     .element = sizeof(float),
-    .least_work = 2 << 20,
+    .least_work = 4 << 20,
     .pack_a = pack_a,
     .pack_b = pack_b,
     .multiply = multiply,
