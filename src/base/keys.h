@@ -19,7 +19,7 @@ enum key_type {
     KEY_FLOAT,  /* double, finite                                        1e-4 */
     KEY_BOOL,   /* bool                                                  true | false */
     KEY_TEXT,   /* const char *, "" where the default is ""              no, y and 1 stay text */
-    KEY_PATH,   /* const char *; relative to the config file's folder    ../data/x.gz */
+    KEY_PATH,   /* const char *; see keys_resolve_paths()                ../data/x.gz */
     KEY_CHOICE, /* int: index into choices                               one of choices */
     KEY_INTS,   /* struct key_list of int64_t                            [3, 3] or 3 */
     KEY_FLOATS, /* struct key_list of double                             [0.9, 0.999] */
@@ -36,8 +36,10 @@ struct key {
     const char *name;
     enum key_type type;
     size_t offset;       /* of the field in the section's struct */
-    const char *def;     /* as it would stand in the YAML; NULL: the key must be given */
-    double min, max;     /* of numbers, and of each item of a list; both 0: no limit */
+    /* as it would stand in the YAML; NULL: must be given; "" text or list, ".nan" number: none */
+    const char *def;
+    double min, max;     /* of numbers, and of each item of a list; both 0: no limit,
+                          * INFINITY: none on that side */
     unsigned flags;
     const char *choices; /* KEY_CHOICE: "none|static|dynamic" */
     const char *help;    /* one line, for the man page */
@@ -78,13 +80,26 @@ enum rc keys_unknown(struct diag *d, struct loc loc, const char *where, const ch
 /* Where the key `name` of the section came from; a row must have that name. */
 struct key_origin keys_origin(const struct section *s, const char *name);
 
+/* Puts folder in front of every KEY_PATH value that is relative. */
+MUST_USE enum rc keys_resolve_paths(const struct section *s, const char *folder, struct pool *pool,
+                                    struct diag *d);
+
 /* Writes `name: value` lines for every row (defaults too), each behind `indent` blanks. KEY_VALUE
- * rows are left to their owner. Paths are written absolute. */
+ * rows are left to their owner, and so are defaults that only say "not given": empty text, an empty
+ * list, NaN. Paths are written absolute. */
 void keys_write(const struct section *s, struct str *out, int indent);
+/* The same for one row; nothing where there is nothing to write. */
+void keys_write_row(const struct section *s, const char *name, struct str *out, int indent);
 /* Appends text as a YAML scalar, in quotes where it would otherwise read as something else. */
 void keys_write_scalar(struct str *out, const char *text);
 
-/* Walks the words of a choices text: for keys_unknown and for help. */
+/* The words of a choices text, walked by keys_choice(&c, i), NULL behind the last: for
+ * keys_unknown() and for help. */
+struct keys_choices {
+    int n;
+    char text[256]; /* the words, each terminated */
+};
+void keys_choices_init(struct keys_choices *c, const char *choices);
 const char *keys_choice(const void *choices, int i);
 
 #endif

@@ -24,6 +24,14 @@ struct rng_key rng_key(uint64_t seed, enum rng_stream stream, uint64_t a, uint64
     return key;
 }
 
+uint64_t rng_name(const char *name)
+{
+    uint64_t h = 0xCBF29CE484222325u;
+    for (const char *p = name; *p; p++)
+        h = (h ^ (unsigned char)*p) * 0x100000001B3u;
+    return h;
+}
+
 void rng_words(struct rng_key k, uint64_t i, uint32_t out[4])
 {
     uint32_t c[4] = {(uint32_t)i, (uint32_t)(i >> 32), k.upper[0], k.upper[1]};

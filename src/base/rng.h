@@ -18,6 +18,9 @@ struct rng_key {
 /* a, b: what distinguishes this use (step, node, epoch, tensor, ...) */
 struct rng_key rng_key(uint64_t seed, enum rng_stream stream, uint64_t a, uint64_t b);
 
+/* A number for a name (FNV-1a), as a or b above. */
+uint64_t rng_name(const char *name);
+
 /* Four random words, for counter i of the key. */
 void rng_words(struct rng_key k, uint64_t i, uint32_t out[4]);
 

@@ -54,6 +54,7 @@ struct gemm_plan {
     const struct gemm_row *row;
     size_t packed_bytes;  /* of B packed ahead; 0: the row reads B in place, nothing to pack */
     size_t scratch_bytes; /* that kern_gemm_run wants, for all threads together */
+    int threads;          /* par_threads() when the plan was made; a run may use fewer */
     int n_refused;
     struct gemm_refusal refused[GEMM_MAX_ROWS]; /* the rows above the chosen one, and why */
 };
@@ -90,5 +91,10 @@ const char *kern_gemm_row_help(int i);
 /* True where the row's products or sums flush subnormals (tile instructions do). */
 bool kern_gemm_row_flushes(int i);
 const char *kern_gemm_name(const struct gemm_plan *p);
+
+/* The kernels that OpenBLAS says it runs ("SkylakeX"), NULL where it is not there; loads it. */
+const char *kern_gemm_blas_core(void);
+/* What the user should know about them, such as kernels older than the CPU; NULL when fine. */
+const char *kern_gemm_blas_note(void);
 
 #endif

@@ -15,6 +15,8 @@
 #include "kern/kern_cast.h"
 #include "kern/kern_gemm.h"
 
+#include <stddef.h>
+
 /* Which precision an op gets when no rule of the config names it (plan/pass_precision.c). */
 enum op_class {
     OP_ALLOW, /* the compute dtype: GEMMs gain from it */
@@ -56,7 +58,7 @@ struct op_run {
     /* d loss is multiplied by this before anything is narrowed: loss scale / valid targets of the
      * whole accumulation window. FP64: 2^16 does not fit FP16. */
     double loss_seed;
-    struct op_loss *loss;
+    struct op_loss *loss; /* the forward of a loss writes the sums of this batch */
     void *scratch; /* the largest booking of all nodes, 64-byte aligned */
 };
 
@@ -91,7 +93,7 @@ struct op {
     unsigned reads;         /* enum op_reads */
 
     /* Infers the output (op_add_out), declares params and saved tensors. Problems with the shapes
-     * or keys go to d as RC_CONFIG at n->loc. */
+     * or keys go to d as RC_CONFIG at n->loc. A loss has no output: n->out stays TENSOR_NONE. */
     enum rc (*shape)(struct graph *g, struct node *n, struct diag *d);
     /* Picks GEMMs (op_plan_gemm) and books scratch. May be NULL. dtypes are final. */
     void (*plan)(struct op_planner *p, struct node *n);
@@ -120,6 +122,10 @@ enum op_id {
     OP_COUNT
 };
 
+#define OP(name) extern const struct op op_##name;
+#include "op/op.list"
+#undef OP
+
 const struct op *op_get(enum op_id id);
 const struct op *op_find(const char *name); /* NULL: none */
 const struct op *op_at(int i);              /* NULL behind the last */
@@ -133,17 +139,29 @@ MUST_USE enum rc op_add_out_like(struct graph *g, struct node *n, int input, str
  * optimizer.decay: matrices. */
 MUST_USE enum rc op_add_param(struct graph *g, struct node *n, const char *suffix, int rank,
                               const int64_t *dims, struct init init, struct diag *d);
-/* FP32 tensor that forward keeps for backward; batched as given. */
+/* FP32 tensor "<node>.<suffix>" that forward keeps for backward; batched as given. */
 MUST_USE enum rc op_add_saved(struct graph *g, struct node *n, const char *suffix, bool batched,
                               int rank, const int64_t *dims, struct diag *d);
-enum rc op_shape_same(struct graph *g, struct node *n, struct diag *d); /* a whole shape() */
+MUST_USE enum rc op_shape_same(struct graph *g, struct node *n,
+                               struct diag *d); /* a whole shape() */
 
-/* The keys init, init_scale of every layer with weights; OP_INIT_KEYS goes into its key table.
- * op_init() turns them into a struct init. */
+/* The keys init and init_scale of every layer with weights: put OP_INIT_KEYS(struct, field) into its
+ * key table, where field is a struct op_init_attrs. */
 struct op_init_attrs {
     int kind;     /* enum init_kind */
-    double scale; /* NaN where not given: the usual one of the kind */
+    double scale; /* 0: the usual one of the kind */
 };
+#define OP_INIT_KEYS(type, field)                                                                  \
+    {"init", KEY_CHOICE, offsetof(type, field.kind), "kaiming", 0, 0, 0,                           \
+     "kaiming|xavier|normal|uniform|constant|zeros", "How the weights start."},                    \
+    {"init_scale", KEY_FLOAT, offsetof(type, field.scale), "0", -1e30, 1e30, 0, NULL,              \
+     "kaiming: gain g, uniform within g sqrt(3/fan_in); xavier: gain g, uniform within "           \
+     "g sqrt(6/(fan_in+fan_out)); normal: standard deviation; uniform: bound; constant: the "      \
+     "value. 0: the usual one, which is sqrt(1/3), 1, 0.02, 0.05 and 0."}
+/* Refuses a scale that the kind cannot use. */
+MUST_USE enum rc op_check_init(const struct node *n, const struct op_init_attrs *a,
+                               struct diag *d);
+struct init op_init(const struct op_init_attrs *a, int64_t fan_in, int64_t fan_out);
 
 /* ---- for plan() ---- */
 /* Picks the row for GEMM `slot` of the node, books its scratch, and where B is a weight that the row
@@ -167,6 +185,9 @@ struct rng_key op_rng(const struct op_run *r, const struct node *n);
 
 /* Runs body over tiles of at most KERN_TILE elements, on all threads. */
 void op_tiles(int64_t n, void (*body)(void *context, int64_t at, int64_t n), void *context);
+
+/* to = from, or to += from, over n elements, on all threads. */
+void op_copy(struct view to, struct view from, int64_t n, bool add);
 
 /* Elementwise helpers: the whole forward/backward of an activation. f gets (n, x, out), g gets
  * (n, saved, dy, out), where saved is the input or the output as op->reads says. */

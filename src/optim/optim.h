@@ -28,6 +28,8 @@ struct optim {
     const char *states[OPTIM_MAX_STATES]; /* "momentum", "exp_avg", ...: names in checkpoints */
     /* States that these attrs need (sgd without momentum: 0). NULL: n_states. */
     int (*states_used)(const void *attrs);
+    /* Refuses attrs that contradict each other. NULL: none can. */
+    enum rc (*check)(const struct section *s, struct diag *d);
     void (*update)(const void *attrs, const struct optim_step *s, double weight_decay, int64_t n,
                    float *w, const float *g, float *const state[]);
 };
@@ -35,5 +37,6 @@ struct optim {
 const struct optim *optim_find(const char *name);
 const struct optim *optim_at(int i); /* NULL behind the last */
 int optim_states(const struct optim *o, const void *attrs);
+MUST_USE enum rc optim_check(const struct optim *o, const struct section *s, struct diag *d);
 
 #endif

@@ -20,6 +20,10 @@ struct schedule {
 
 extern const struct key schedule_keys[];
 
+/* Refuses keys that have no effect for the type, and orders of updates that make no sense.
+ * planned: steps of the whole run, where known; 0: not yet. */
+MUST_USE enum rc schedule_check(const struct section *s, int64_t planned, struct diag *d);
+
 /* The factor on lr of applied update number `update` (from 1).
  * planned: steps of the whole run, used where total is 0. */
 double schedule_factor(const struct schedule *s, int64_t update, int64_t planned);

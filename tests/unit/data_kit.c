@@ -58,10 +58,19 @@ size_t data_kit_gzip(const void *bytes, size_t n, unsigned char *packed, size_t 
     return room - z.avail_out;
 }
 
+struct section data_kit_section(const char *reader, const void *attrs)
+{
+    static struct key_origin origin[16];
+    return (struct section){.where = "data.train",
+                            .rows = dataset_reader(reader)->keys,
+                            .at = (void *)attrs,
+                            .origin = origin};
+}
+
 enum rc data_kit_open(struct dataset *out, const char *reader, const void *attrs,
                       enum dataset_target target)
 {
-    struct section split = {.where = "data.train", .at = (void *)attrs};
+    struct section split = data_kit_section(reader, attrs);
     struct dataset_want want = {.target = target, .seed = 1};
     diag_init(&data_kit_diag);
     return dataset_open(out, dataset_reader(reader), "train", &split, &want, &data_kit_diag);

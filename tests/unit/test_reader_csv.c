@@ -285,7 +285,7 @@ START_TEST(class_texts)
 
     /* another split takes the numbers of the training set */
     struct dataset test;
-    struct section split = {.where = "data.test", .at = &attrs};
+    struct section split = data_kit_section("csv", &attrs);
     struct dataset_want want = {.target = DATASET_CLASSES,
                                 .n_class_names = ds.n_class_names,
                                 .class_names = ds.class_names};
@@ -378,7 +378,7 @@ START_TEST(inputs_only)
         const char *text;
         int64_t columns;
     } cases[] = {{"x,y,label\n1,2,0\n", 2}, {"x,y\n1,2\n", 2}, {"1,2\n", 2}};
-    struct section split = {.where = "data.test", .at = &attrs};
+    struct section split = data_kit_section("csv", &attrs);
     attrs.target = LIST("label");
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct dataset ds = {0};

@@ -1,0 +1,133 @@
+/* kern_gemm.c: THE table of GEMM rows, best first, and the choice among them. A row is chosen when
+ * the plan is made; the step loop only calls kern_gemm_run.
+ *
+ * Invariant: the last row accepts everything, so a plan always has a row.
+ * To add a row: kern_gemm_row.h; then a line here, before the rows that it beats. */
+#include "config.h"
+
+#include "kern/kern_gemm.h"
+
+#include "base/diag.h"
+#include "base/par.h"
+#include "kern/kern_gemm_row.h"
+
+#include <string.h>
+
+/* A row whose instructions the compiler did not know stays in the table, to be named and refused
+ * by its level. */
+#define ABSENT(row_name, level)                                                                    \
+    (&(const struct gemm_row){                                                                     \
+        .name = row_name, .help = "not built: the compiler did not know it", .isa = level})
+
+static const struct gemm_row *const rows[] = {
+#ifdef HAVE_AMX
+    &kern_gemm_amx_bf16,
+    &kern_gemm_amx_f16x2,
+#else
+    ABSENT("amx_bf16", ISA_AMX),
+    ABSENT("amx_f16x2", ISA_AMX),
+#endif
+#ifdef HAVE_AVX512_BF16
+    &kern_gemm_avx512_bf16,
+#else
+    ABSENT("avx512_bf16", ISA_AVX512_BF16),
+#endif
+#ifdef HAVE_AVX512
+    &kern_gemm_avx512,
+#else
+    ABSENT("avx512_f32", ISA_AVX512),
+#endif
+#ifdef HAVE_AVX2
+    &kern_gemm_avx2,
+#else
+    ABSENT("avx2_f32", ISA_AVX2),
+#endif
+    &kern_gemm_blas,
+    &kern_gemm_ref,
+};
+
+enum { N_ROWS = COUNT_OF(rows) };
+_Static_assert((int)N_ROWS <= (int)GEMM_MAX_ROWS, "struct gemm_plan holds a refusal for each row");
+
+static const char *refusal(const struct gemm_row *row, const struct gemm_desc *d)
+{
+    const char *missing = cpu_missing(row->isa);
+    return missing ? missing : row->accepts(d);
+}
+
+static void take(struct gemm_plan *out, const struct gemm_row *row)
+{
+    out->row = row;
+    out->threads = par_threads();
+    out->packed_bytes = out->desc.b_is_weight ? row->packed_bytes(out) : 0;
+    out->scratch_bytes = row->scratch_bytes(out);
+}
+
+void kern_gemm_plan(struct gemm_plan *out, const struct gemm_desc *desc)
+{
+    memset(out, 0, sizeof(*out));
+    out->desc = *desc;
+    for (int i = 0; i < N_ROWS; i++) {
+        const char *reason = refusal(rows[i], desc);
+        if (!reason) {
+            take(out, rows[i]);
+            return;
+        }
+        out->refused[out->n_refused++] = (struct gemm_refusal){rows[i]->name, reason};
+    }
+    BUG_IF("no GEMM row accepts");
+}
+
+bool kern_gemm_plan_row(struct gemm_plan *out, const struct gemm_desc *desc, const char *row,
+                        const char **reason)
+{
+    memset(out, 0, sizeof(*out));
+    out->desc = *desc;
+    *reason = "there is no such row";
+    for (int i = 0; i < N_ROWS; i++) {
+        if (strcmp(rows[i]->name, row) != 0)
+            continue;
+        *reason = refusal(rows[i], desc);
+        if (*reason)
+            return false;
+        take(out, rows[i]);
+        return true;
+    }
+    return false;
+}
+
+void kern_gemm_pack(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed)
+{
+    if (p->packed_bytes > 0)
+        p->row->pack(p, b, ldb, packed);
+}
+
+void kern_gemm_run(const struct gemm_plan *p, const struct gemm_args *args)
+{
+    const struct gemm_desc *d = &p->desc;
+    BUG_IF(args->m > d->m || args->n > d->n || args->k > d->k);
+    BUG_IF(p->packed_bytes > 0 && (args->n != d->n || args->k != d->k));
+    BUG_IF(p->scratch_bytes > 0 && par_threads() > p->threads);
+    if (args->m > 0 && args->n > 0)
+        p->row->run(p, args);
+}
+
+const char *kern_gemm_row_name(int i)
+{
+    return i >= 0 && i < N_ROWS ? rows[i]->name : NULL;
+}
+
+const char *kern_gemm_row_help(int i)
+{
+    return i >= 0 && i < N_ROWS ? rows[i]->help : NULL;
+}
+
+bool kern_gemm_row_flushes(int i)
+{
+    return i >= 0 && i < N_ROWS && rows[i]->flushes;
+}
+
+const char *kern_gemm_name(const struct gemm_plan *p)
+{
+    return p->row->name;
+}

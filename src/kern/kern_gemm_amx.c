@@ -1,0 +1,278 @@
+/* kern_gemm_amx.c: amx_bf16, and amx_f16x2: exact FP16 on BF16 tiles. Tiles of 16 rows x 64 bytes;
+ * 2 x 2 of them hold 32 x 32 sums; per 32 k, four loads and four products of 16 x 16 x 32.
+ *
+ * The tile product works on BF16 pairs, adds in FP32 and counts subnormals as zero, whatever MXCSR
+ * says. For FP16 that loses nothing: both parts of a value are normal BF16 numbers or zero, and the
+ * products are 2^-48 or more. */
+#include "config.h"
+
+#include "kern/kern_gemm_avx512.h"
+
+#include "base/half.h"
+
+#include <string.h>
+
+enum {
+    MR = 32,
+    TILE = 16,
+    STEP = 32, /* k in one tile of BF16 */
+    SUM_STRIDE = TILE_COLS * (int)sizeof(float),
+    B_STRIDE = TILE_COLS * 2 * (int)sizeof(uint16_t),
+    STEP_OF_B = STEP * TILE_COLS, /* elements */
+};
+
+static void begin(void)
+{
+    struct {
+        uint8_t palette, start_row, reserved[14];
+        uint16_t row_bytes[16];
+        uint8_t rows[16];
+    } config = {.palette = 1};
+    for (int i = 0; i < 8; i++) {
+        config.row_bytes[i] = 64;
+        config.rows[i] = TILE;
+    }
+    _tile_loadconfig(&config);
+}
+
+static void end(void)
+{
+    _tile_release();
+}
+
+/* Tile numbers must be constants. Sums: 0 1 / 2 3; A: 4 / 5; B: 6 7. */
+#define LOAD_A(p, stride)                                                                          \
+    do {                                                                                           \
+        _tile_loadd(4, (p), (stride) * 2);                                                         \
+        if (tall)                                                                                  \
+            _tile_loadd(5, (p) + TILE * (stride), (stride) * 2);                                   \
+    } while (0)
+#define LOAD_B(p)                                                                                  \
+    do {                                                                                           \
+        _tile_loadd(6, (p), B_STRIDE);                                                             \
+        if (wide)                                                                                  \
+            _tile_loadd(7, (p) + 2 * TILE, B_STRIDE);                                              \
+    } while (0)
+#define MULTIPLY()                                                                                 \
+    do {                                                                                           \
+        _tile_dpbf16ps(0, 4, 6);                                                                   \
+        if (wide)                                                                                  \
+            _tile_dpbf16ps(1, 4, 7);                                                               \
+        if (tall)                                                                                  \
+            _tile_dpbf16ps(2, 5, 6);                                                               \
+        if (tall && wide)                                                                          \
+            _tile_dpbf16ps(3, 5, 7);                                                               \
+    } while (0)
+
+ALWAYS_512 void load_sums(const struct gemm_tile *t)
+{
+    if (t->resume) {
+        _tile_loadd(0, t->sum, SUM_STRIDE);
+        _tile_loadd(1, t->sum + TILE, SUM_STRIDE);
+        _tile_loadd(2, t->sum + TILE * TILE_COLS, SUM_STRIDE);
+        _tile_loadd(3, t->sum + TILE * TILE_COLS + TILE, SUM_STRIDE);
+    } else {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+    }
+}
+
+ALWAYS_512 void store_sums(const struct gemm_tile *t)
+{
+    _tile_stored(0, t->sum, SUM_STRIDE);
+    _tile_stored(1, t->sum + TILE, SUM_STRIDE);
+    _tile_stored(2, t->sum + TILE * TILE_COLS, SUM_STRIDE);
+    _tile_stored(3, t->sum + TILE * TILE_COLS + TILE, SUM_STRIDE);
+}
+
+/* --- bf16 -------------------------------------------------------------------------------------- */
+
+enum { BF16_CHUNK = 512, BF16_STRIDE = BF16_CHUNK + 32 };
+
+static const struct pack16_shape bf16_shape = {MR, BF16_STRIDE, STEP};
+
+static bool bf16_pack_a(const struct gemm_operand *s, void *panel, void *low)
+{
+    return kern_gemm_pack16_a(s, &bf16_shape, panel, low);
+}
+
+static bool bf16_pack_b(const struct gemm_operand *s, void *panel, void *low)
+{
+    return kern_gemm_pack16_b(s, &bf16_shape, panel, low);
+}
+
+ALWAYS_512 void bf16_product(const struct gemm_tile *t, const bool tall, const bool wide)
+{
+    const uint16_t *a = t->a, *b = t->b;
+    load_sums(t);
+    for (int64_t k = 0; k < t->n_k; k += STEP, a += STEP, b += STEP_OF_B) {
+        LOAD_A(a, BF16_STRIDE);
+        LOAD_B(b);
+        MULTIPLY();
+    }
+    store_sums(t);
+}
+
+static void bf16_multiply(const struct gemm_tile *t)
+{
+    bool tall = t->rows > TILE, wide = t->cols > TILE;
+    if (tall && wide)
+        bf16_product(t, true, true);
+    else if (tall)
+        bf16_product(t, true, false);
+    else if (wide)
+        bf16_product(t, false, true);
+    else
+        bf16_product(t, false, false);
+}
+
+static const char *bf16_accepts(const struct gemm_desc *d)
+{
+    return d->compute == DTYPE_BF16 ? NULL : "multiplies bf16 only";
+}
+
+static const struct gemm_block bf16_block = {
+    .mr = MR,
+    .nr = TILE_COLS,
+    .k_unit = STEP,
+    .parts = 1,
+    .k_chunk = BF16_CHUNK,
+    .a_stride = BF16_STRIDE,
+    .element = sizeof(uint16_t),
+    .least_work = 8 << 20,
+    .begin = begin,
+    .end = end,
+    .pack_a = bf16_pack_a,
+    .pack_b = bf16_pack_b,
+    .multiply = bf16_multiply,
+    .merge = kern_gemm_avx512_merge,
+    .store = kern_gemm_avx512_store,
+};
+
+const struct gemm_row kern_gemm_amx_bf16 = {
+    .name = "amx_bf16",
+    .help = "BF16 tiles; counts subnormals as zero",
+    .isa = ISA_AMX,
+    .flushes = true,
+    .accepts = bf16_accepts,
+    .block = &bf16_block,
+    GEMM_BLOCK_FUNCTIONS,
+};
+
+/* --- fp16 as two bf16 -------------------------------------------------------------------------- */
+
+enum { F16_CHUNK = 256, F16_STRIDE = F16_CHUNK + 32 };
+
+static const struct pack16_shape f16_shape = {MR, F16_STRIDE, STEP};
+
+static bool f16_pack_a(const struct gemm_operand *s, void *panel, void *low)
+{
+    return kern_gemm_pack16_a(s, &f16_shape, panel, low);
+}
+
+static bool f16_pack_b(const struct gemm_operand *s, void *panel, void *low)
+{
+    return kern_gemm_pack16_b(s, &f16_shape, panel, low);
+}
+
+ALWAYS_512 void f16_product(const struct gemm_tile *t, const bool tall, const bool wide)
+{
+    const uint16_t *a = t->a, *a_low = t->a_low, *b = t->b, *b_low = t->b_low;
+    load_sums(t);
+    for (int64_t k = 0; k < t->n_k; k += STEP) {
+        LOAD_A(a_low, F16_STRIDE);
+        LOAD_B(b_low);
+        MULTIPLY();
+        LOAD_B(b);
+        MULTIPLY();
+        LOAD_A(a, F16_STRIDE);
+        MULTIPLY();
+        LOAD_B(b_low);
+        MULTIPLY();
+        a += STEP;
+        a_low += STEP;
+        b += STEP_OF_B;
+        b_low += STEP_OF_B;
+    }
+    store_sums(t);
+}
+
+static void f16_finite(const struct gemm_tile *t)
+{
+    bool tall = t->rows > TILE, wide = t->cols > TILE;
+    if (tall && wide)
+        f16_product(t, true, true);
+    else if (tall)
+        f16_product(t, true, false);
+    else if (wide)
+        f16_product(t, false, true);
+    else
+        f16_product(t, false, false);
+}
+
+/* One cell without the split, for rows and columns with inf or NaN. */
+static float f16_cell(const struct gemm_tile *t, int row, int col, float sum)
+{
+    const uint16_t *a = t->a, *a_low = t->a_low, *b = t->b, *b_low = t->b_low;
+    for (int64_t k = 0; k < t->n_k; k++) {
+        int64_t i = row * F16_STRIDE + k, j = k / 2 * 2 * TILE_COLS + 2 * col + k % 2;
+        float x = half_bf16_to_f32(a[i]) + half_bf16_to_f32(a_low[i]);
+        float y = half_bf16_to_f32(b[j]) + half_bf16_to_f32(b_low[j]);
+        sum += x * y;
+    }
+    return sum;
+}
+
+/* Split, inf times a number with no low part would be inf + NaN. Finite cells keep the bits that
+ * they have in a tile without inf and NaN. */
+static void f16_multiply(const struct gemm_tile *t)
+{
+    float before[MR * TILE_COLS] = {0};
+    if (!t->special) {
+        f16_finite(t);
+        return;
+    }
+    if (t->resume)
+        memcpy(before, t->sum, sizeof(before));
+    f16_finite(t);
+    for (int i = 0; i < t->rows; i++)
+        for (int j = 0; j < t->cols; j++) {
+            float *sum = t->sum + i * TILE_COLS + j;
+            if ((half_float_bits(*sum) & 0x7F800000u) == 0x7F800000u)
+                *sum = f16_cell(t, i, j, before[i * TILE_COLS + j]);
+        }
+}
+
+static const char *f16_accepts(const struct gemm_desc *d)
+{
+    return d->compute == DTYPE_F16 ? NULL : "multiplies fp16 only";
+}
+
+static const struct gemm_block f16_block = {
+    .mr = MR,
+    .nr = TILE_COLS,
+    .k_unit = STEP,
+    .parts = 2,
+    .k_chunk = F16_CHUNK,
+    .a_stride = F16_STRIDE,
+    .element = sizeof(uint16_t),
+    .least_work = 2 << 20,
+    .begin = begin,
+    .end = end,
+    .pack_a = f16_pack_a,
+    .pack_b = f16_pack_b,
+    .multiply = f16_multiply,
+    .merge = kern_gemm_avx512_merge,
+    .store = kern_gemm_avx512_store,
+};
+
+const struct gemm_row kern_gemm_amx_f16x2 = {
+    .name = "amx_f16x2",
+    .help = "exact FP16 on BF16 tiles: each value is the sum of two, four products",
+    .isa = ISA_AMX,
+    .accepts = f16_accepts,
+    .block = &f16_block,
+    GEMM_BLOCK_FUNCTIONS,
+};

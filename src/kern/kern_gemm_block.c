@@ -1,0 +1,368 @@
+/* kern_gemm_block.c: see kern_gemm_block.h. Holds no intrinsics.
+ *
+ * Scratch: [packed B, where it is not packed ahead] [thread 0: A panel, sums] [thread 1: ...] */
+#include "config.h"
+
+#include "kern/kern_gemm_block.h"
+
+#include "base/cpu.h"
+#include "base/diag.h"
+#include "base/par.h"
+#include "kern/kern_vec.h"
+
+#include <string.h>
+
+enum {
+    MOST_ROWS = 512, /* of a block of C */
+    MOST_COLS = 1024,
+    WANTED_BLOCKS = 32,      /* enough for the threads to share evenly */
+    CHUNK_UNIT = 32,         /* chunks of K start at multiples of it */
+    ALONE = 1 << 14,         /* elements of B that one thread packs faster than a team wakes up */
+};
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t quotient_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t round_up(int64_t a, int64_t unit)
+{
+    return quotient_up(a, unit) * unit;
+}
+
+/* --- how K is cut; depends on k alone, so that a panel packed ahead fits every run ------------ */
+
+struct chunks {
+    int64_t n, size; /* all of this size but the last */
+    int64_t k, k_padded;
+};
+
+static struct chunks cut_k(const struct gemm_block *b, int64_t k)
+{
+    struct chunks c = {.k = k, .n = 1, .size = 0, .k_padded = 0};
+    if (k > 0) {
+        int64_t n = quotient_up(k, b->k_chunk);
+        c.size = round_up(quotient_up(k, n), CHUNK_UNIT);
+        c.n = quotient_up(k, c.size);
+        c.k_padded = (c.n - 1) * c.size + round_up(k - (c.n - 1) * c.size, b->k_unit);
+    }
+    return c;
+}
+
+/* --- how C is cut ------------------------------------------------------------------------------ */
+
+struct grid {
+    int64_t rows, cols; /* of a block: multiples of mr and nr */
+    int64_t down, across;
+};
+
+/* Bytes of L2 that B's part of a block, and the sums of a block, may take. */
+static int64_t share_of_l2(int parts)
+{
+    return (int64_t)cpu_cache(2) / parts;
+}
+
+static void even(struct grid *g, const struct gemm_block *b, int64_t m, int64_t n)
+{
+    g->rows = round_up(quotient_up(m, quotient_up(m, g->rows)), b->mr);
+    g->cols = round_up(quotient_up(n, quotient_up(n, g->cols)), b->nr);
+    g->down = quotient_up(m, g->rows);
+    g->across = quotient_up(n, g->cols);
+}
+
+static struct grid cut_c(const struct gemm_block *b, const struct chunks *k, int64_t m, int64_t n)
+{
+    int64_t bytes = (k->size > 0 ? k->size : 1) * b->parts * (int64_t)b->element;
+    int64_t cols = share_of_l2(2) / bytes / b->nr * b->nr;
+    struct grid g = {.rows = MOST_ROWS, .cols = least(cols, MOST_COLS)};
+    if (g.cols < b->nr)
+        g.cols = b->nr;
+    even(&g, b, m, n);
+    while (k->n > 1 && g.rows > b->mr && g.rows * g.cols * 4 > share_of_l2(4)) {
+        g.rows = g.rows / 2;
+        even(&g, b, m, n);
+    }
+    while (g.down * g.across < WANTED_BLOCKS && g.rows * g.cols * k->k > 2 * b->least_work) {
+        int64_t r = g.rows / b->mr, c = g.cols / b->nr;
+        if (r == 1 && c == 1)
+            break;
+        if (r >= c)
+            g.rows = (r + 1) / 2 * b->mr;
+        else
+            g.cols = (c + 1) / 2 * b->nr;
+        even(&g, b, m, n);
+    }
+    return g;
+}
+
+/* --- memory ------------------------------------------------------------------------------------ */
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static size_t panel_bytes(const struct gemm_block *b, const struct chunks *k)
+{
+    return (size_t)k->k_padded * (size_t)(b->nr * b->parts) * b->element;
+}
+
+static size_t packed_b_bytes(const struct gemm_block *b, int64_t n, int64_t k)
+{
+    struct chunks c = cut_k(b, k);
+    int64_t panels = quotient_up(n, b->nr);
+    size_t marks = b->parts > 1 ? aligned((size_t)(panels * c.n)) : 0;
+    return (size_t)panels * panel_bytes(b, &c) + marks;
+}
+
+static size_t a_panel_bytes(const struct gemm_block *b)
+{
+    return aligned((size_t)(b->mr * b->a_stride) * b->element);
+}
+
+/* Sums of all tiles of a block where K has several chunks, else of one tile. Not less for a run
+ * with smaller sizes than the plan's: the grid's choices do not count here, only its limits. */
+static size_t sum_bytes(const struct gemm_block *b, const struct gemm_desc *d)
+{
+    int64_t tiles = 1;
+    if (d->k > b->k_chunk)
+        tiles = quotient_up(least(d->m, MOST_ROWS + b->mr), b->mr) *
+                quotient_up(least(d->n, MOST_COLS + b->nr), b->nr);
+    return (size_t)tiles * (size_t)(b->mr * b->nr) * sizeof(float);
+}
+
+static size_t thread_bytes(const struct gemm_block *b, const struct gemm_desc *d)
+{
+    return a_panel_bytes(b) * (size_t)b->parts + sum_bytes(b, d);
+}
+
+size_t kern_gemm_block_packed_bytes(const struct gemm_plan *p)
+{
+    return packed_b_bytes(p->row->block, p->desc.n, p->desc.k);
+}
+
+size_t kern_gemm_block_scratch_bytes(const struct gemm_plan *p)
+{
+    const struct gemm_block *b = p->row->block;
+    size_t shared = p->desc.b_is_weight ? 0 : packed_b_bytes(b, p->desc.n, p->desc.k);
+    return shared + thread_bytes(b, &p->desc) * (size_t)p->threads;
+}
+
+/* --- packing B --------------------------------------------------------------------------------- */
+
+struct packed_b {
+    const struct gemm_block *block;
+    struct chunks k;
+    int64_t panels;
+    char *data;
+    uint8_t *marks; /* (panels, chunks): inf or NaN inside; rows with two parts only */
+};
+
+static struct packed_b packed_b(const struct gemm_block *b, int64_t n, int64_t k, void *data)
+{
+    struct packed_b out = {b, cut_k(b, k), quotient_up(n, b->nr), data, NULL};
+    if (b->parts > 1)
+        out.marks = (uint8_t *)data + (size_t)out.panels * panel_bytes(b, &out.k);
+    return out;
+}
+
+/* The first part of a chunk of a panel; the second lies panel_bytes / 2 behind. */
+static char *chunk_of_b(const struct packed_b *b, int64_t panel, int64_t chunk)
+{
+    size_t at = (size_t)(chunk * b->k.size * b->block->nr) * b->block->element;
+    return b->data + (size_t)panel * panel_bytes(b->block, &b->k) + at;
+}
+
+struct pack_job {
+    struct packed_b b;
+    struct gemm_operand source;
+    int64_t n;
+};
+
+static void pack_piece(void *context, int64_t index)
+{
+    const struct pack_job *job = context;
+    const struct packed_b *b = &job->b;
+    int64_t panel = index / b->k.n, chunk = index % b->k.n;
+    struct gemm_operand s = job->source;
+    s.w = panel * b->block->nr;
+    s.n_w = least(job->n - s.w, b->block->nr);
+    s.k = chunk * b->k.size;
+    s.n_k = least(b->k.k - s.k, b->k.size);
+    char *to = chunk_of_b(b, panel, chunk);
+    char *low = b->block->parts > 1 ? to + panel_bytes(b->block, &b->k) / 2 : NULL;
+    bool special = b->block->pack_b(&s, to, low);
+    if (b->marks)
+        b->marks[index] = special;
+}
+
+static void pack_all(const struct pack_job *job)
+{
+    int64_t pieces = job->b.panels * job->b.k.n;
+    if (job->n * job->b.k.k > ALONE) {
+        par_for(pieces, pack_piece, (void *)job);
+        return;
+    }
+    for (int64_t i = 0; i < pieces; i++)
+        pack_piece((void *)job, i);
+}
+
+static struct gemm_operand operand_b(const struct gemm_desc *d, const void *b, int64_t ldb)
+{
+    return (struct gemm_operand){
+        .data = b, .ld = ldb, .dtype = d->b, .compute = d->compute, .k_inner = d->b_trans};
+}
+
+void kern_gemm_block_pack(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed)
+{
+    struct pack_job job = {.b = packed_b(p->row->block, p->desc.n, p->desc.k, packed),
+                           .source = operand_b(&p->desc, b, ldb),
+                           .n = p->desc.n};
+    pack_all(&job);
+}
+
+/* --- the product ------------------------------------------------------------------------------- */
+
+struct job {
+    const struct gemm_desc *d;
+    const struct gemm_args *g;
+    struct packed_b b;
+    struct grid grid;
+    struct gemm_operand a;
+    struct gemm_out out;
+    void (*act)(int64_t n, const float *x, float *out); /* NULL: none, or relu in the store */
+    char *scratch; /* of thread 0 */
+    size_t scratch_step;
+};
+
+/* One block of C, on one thread. */
+struct work {
+    const struct job *job;
+    int64_t row, row_end, col, col_end;
+    char *a, *a_low;
+    float *sums;
+};
+
+static void finish(const struct job *job, int64_t row, int64_t col, const struct gemm_tile *t)
+{
+    const struct gemm_block *b = job->b.block;
+    if (!job->act) {
+        b->store(&job->out, row, col, t);
+        return;
+    }
+    struct gemm_out narrow = job->out;
+    b->merge(&job->out, row, col, t);
+    job->act((int64_t)t->rows * b->nr, t->sum, t->sum);
+    narrow.add = false;
+    narrow.bias = NULL;
+    b->store(&narrow, row, col, t);
+}
+
+/* One panel of A (rows from `row`) against the block's columns of B, for one chunk of K. */
+static void one_panel(const struct work *w, int64_t chunk, int64_t row)
+{
+    const struct job *job = w->job;
+    const struct packed_b *b = &job->b;
+    int mr = b->block->mr, nr = b->block->nr;
+    bool last = chunk == b->k.n - 1;
+    struct gemm_operand s = job->a;
+    s.w = row;
+    s.n_w = least(w->row_end - row, mr);
+    s.k = chunk * b->k.size;
+    s.n_k = least(b->k.k - s.k, b->k.size);
+    bool special = b->block->pack_a(&s, w->a, w->a_low);
+
+    struct gemm_tile t = {.rows = (int)s.n_w,
+                          .n_k = round_up(s.n_k, b->block->k_unit),
+                          .a = w->a,
+                          .a_low = w->a_low,
+                          .resume = chunk > 0};
+    int64_t tiles_across = (w->col_end - w->col + nr - 1) / nr;
+    float *sum = w->sums;
+    if (b->k.n > 1)
+        sum += (row - w->row) / mr * tiles_across * mr * nr;
+    for (int64_t col = w->col; col < w->col_end; col += nr) {
+        const char *panel = chunk_of_b(b, col / nr, chunk);
+        t.cols = (int)least(w->col_end - col, nr);
+        t.b = panel;
+        t.sum = sum;
+        if (b->marks) {
+            t.b_low = panel + panel_bytes(b->block, &b->k) / 2;
+            t.special = special || b->marks[col / nr * b->k.n + chunk];
+        }
+        b->block->multiply(&t);
+        if (last)
+            finish(job, row, col, &t);
+        if (b->k.n > 1)
+            sum += mr * nr;
+    }
+}
+
+static void one_block(void *context, int64_t index)
+{
+    const struct job *job = context;
+    const struct gemm_block *b = job->b.block;
+    /* neighbours in the order share their columns of B */
+    int64_t across = index / job->grid.down, down = index % job->grid.down;
+    char *scratch = job->scratch + (size_t)par_thread() * job->scratch_step;
+    struct work w = {.job = job, .row = down * job->grid.rows, .col = across * job->grid.cols};
+    w.row_end = least(job->g->m, w.row + job->grid.rows);
+    w.col_end = least(job->g->n, w.col + job->grid.cols);
+    w.a = scratch;
+    w.a_low = b->parts > 1 ? scratch + a_panel_bytes(b) : NULL;
+    w.sums = (float *)(void *)(scratch + a_panel_bytes(b) * (size_t)b->parts);
+    if (b->begin)
+        b->begin();
+    for (int64_t chunk = 0; chunk < job->b.k.n; chunk++)
+        for (int64_t row = w.row; row < w.row_end; row += b->mr)
+            one_panel(&w, chunk, row);
+    if (b->end)
+        b->end();
+}
+
+static void set_act(struct job *job, enum gemm_act act)
+{
+    const struct vec_row *v = kern_vec();
+    job->out.relu = act == GEMM_ACT_RELU;
+    if (act == GEMM_ACT_GELU)
+        job->act = v->gelu;
+    else if (act == GEMM_ACT_SILU)
+        job->act = v->silu;
+    else if (act == GEMM_ACT_TANH)
+        job->act = v->tanh;
+    else if (act == GEMM_ACT_SIGMOID)
+        job->act = v->sigmoid;
+}
+
+void kern_gemm_block_run(const struct gemm_plan *p, const struct gemm_args *args)
+{
+    const struct gemm_desc *d = &p->desc;
+    const struct gemm_block *b = p->row->block;
+    bool ahead = d->b_is_weight;
+    struct job job = {.d = d, .g = args, .scratch = args->scratch};
+    job.b = packed_b(b, args->n, args->k, ahead ? (void *)args->b : args->scratch);
+    job.grid = cut_c(b, &job.b.k, args->m, args->n);
+    job.a = (struct gemm_operand){.data = args->a,
+                                  .ld = args->lda,
+                                  .dtype = d->a,
+                                  .compute = d->compute,
+                                  .k_inner = !d->a_trans};
+    job.out = (struct gemm_out){.c = args->c,
+                                .ldc = args->ldc,
+                                .dtype = d->c,
+                                .add = args->add,
+                                .bias = d->bias ? args->bias : NULL};
+    set_act(&job, d->act);
+    job.scratch_step = thread_bytes(b, d);
+    if (!ahead) {
+        struct pack_job pack = {job.b, operand_b(d, args->b, args->ldb), args->n};
+        pack_all(&pack);
+        job.scratch += packed_b_bytes(b, args->n, args->k);
+    }
+    par_for(job.grid.down * job.grid.across, one_block, &job);
+}

@@ -1,0 +1,47 @@
+/* op_relu.c: max(x, 0), elementwise. The corner at 0 has gradient 0. NaN stays NaN. */
+#include "config.h"
+
+#include "kern/kern_vec.h"
+#include "op/op.h"
+
+static void f(const void *attrs, int64_t n, const float *x, float *out)
+{
+    (void)attrs;
+    kern_vec()->relu(n, x, out);
+}
+
+static void f_grad(const void *attrs, int64_t n, const float *y, const float *dy, float *out)
+{
+    (void)attrs;
+    kern_vec()->relu_grad(n, y, dy, out);
+}
+
+static void forward(const struct op_run *r, const struct node *n)
+{
+    op_map(r, n, f);
+}
+
+static void backward(const struct op_run *r, const struct node *n)
+{
+    op_map_grad(r, n, f_grad);
+}
+
+static const struct op_case cases[] = {
+    {NULL, 1, {{2, {5, 7}}}, 0.05},
+    {NULL, 1, {{3, {3, 11, 41}}}, 0.05},
+    {0},
+};
+
+const struct op op_relu = {
+    .name = "relu",
+    .help = "max(x, 0)",
+    .kind = OP_LAYER,
+    .class = OP_INFER,
+    .in_min = 1,
+    .in_max = 1,
+    .reads = OP_READS_OUT,
+    .shape = op_shape_same,
+    .forward = forward,
+    .backward = backward,
+    .cases = cases,
+};

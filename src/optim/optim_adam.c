@@ -1,0 +1,84 @@
+/* optim_adam.c: Adam (Kingma and Ba 2015), as torch.optim.Adam. With the unscaled gradient g,
+ * weight decay c, update number t:
+ *
+ *     d = g + c w;   m = m + (1 - b1)(d - m);   v = b2 v + (1 - b2) d d
+ *     w = w - lr/(1 - b1^t) m / (sqrt(v)/sqrt(1 - b2^t) + eps)
+ *
+ * The factors are formed in FP64, the elements in FP32: 1e-8 is 0 in FP16. */
+#include "config.h"
+
+#include "optim/optim_adam.h"
+
+#include <math.h>
+#include <stddef.h>
+
+const struct key optim_adam_keys[] = {
+    {"betas", KEY_FLOATS, offsetof(struct optim_adam_attrs, betas), "[0.9, 0.999]", 0, 1,
+     KEY_BELOW_MAX, NULL, "Decay rates of the averages of the gradient and of its square."},
+    {"eps", KEY_FLOAT, offsetof(struct optim_adam_attrs, eps), "1e-8", 1e-38, 1, 0, NULL,
+     "Added to the denominator, in FP32."},
+    {0},
+};
+
+enum rc optim_adam_check(const struct section *s, struct diag *d)
+{
+    const struct optim_adam_attrs *a = s->at;
+    if (a->betas.n != 2)
+        return diag_error(d, RC_CONFIG, keys_origin(s, "betas").loc,
+                          "'%s.betas' must be two numbers, for example [0.9, 0.999], not %d",
+                          s->where, a->betas.n);
+    return RC_OK;
+}
+
+/* The factors of one update, in FP32. */
+struct factors {
+    float grad, decay_grad, keep_weight, one_minus_b1, b2, one_minus_b2, step, root_scale, eps;
+};
+
+static void elements(const struct factors *k, int64_t n, float *restrict w, const float *restrict g,
+                     float *restrict m, float *restrict v)
+{
+    const struct factors f = *k; /* stays in registers: a store to w cannot change it */
+    for (int64_t i = 0; i < n; i++) {
+        float d = g[i] * f.grad + f.decay_grad * w[i];
+        m[i] += f.one_minus_b1 * (d - m[i]);
+        v[i] = f.b2 * v[i] + f.one_minus_b2 * d * d;
+        w[i] = f.keep_weight * w[i] - f.step * (m[i] / (sqrtf(v[i]) / f.root_scale + f.eps));
+    }
+}
+
+void optim_adam_step(const struct optim_adam_attrs *a, const struct optim_step *s,
+                     double decay_grad, double decay_weight, int64_t n, float *w, const float *g,
+                     float *const state[])
+{
+    const double *betas = a->betas.at, t = (double)s->update;
+    struct factors k = {
+        .grad = (float)s->grad_factor,
+        .decay_grad = (float)decay_grad,
+        .keep_weight = (float)(1 - decay_weight),
+        .one_minus_b1 = (float)(1 - betas[0]),
+        .b2 = (float)betas[1],
+        .one_minus_b2 = (float)(1 - betas[1]),
+        .step = (float)(s->lr / (1 - pow(betas[0], t))),
+        .root_scale = (float)sqrt(1 - pow(betas[1], t)),
+        .eps = (float)a->eps,
+    };
+    elements(&k, n, w, g, state[0], state[1]);
+}
+
+static void update(const void *attrs, const struct optim_step *s, double weight_decay, int64_t n,
+                   float *w, const float *g, float *const state[])
+{
+    optim_adam_step(attrs, s, weight_decay, 0, n, w, g, state);
+}
+
+const struct optim optim_adam = {
+    .name = "adam",
+    .help = "Adam; weight decay is added to the gradient.",
+    .keys = optim_adam_keys,
+    .attrs_size = sizeof(struct optim_adam_attrs),
+    .n_states = 2,
+    .states = {"exp_avg", "exp_avg_sq"},
+    .check = optim_adam_check,
+    .update = update,
+};

@@ -1,0 +1,96 @@
+/* optim_sgd.c: stochastic gradient descent, as torch.optim.SGD (dampening 0). With the unscaled
+ * gradient g, weight decay c, momentum m:
+ *
+ *     d = g + c w;    v = m v + d;    w = w - lr v           (momentum)
+ *                                     w = w - lr (d + m v)   (nesterov)
+ *
+ * v starts at 0, so the first update is that of plain SGD. */
+#include "config.h"
+
+#include "optim/optim.h"
+
+#include <stddef.h>
+
+struct sgd {
+    double momentum;
+    bool nesterov;
+};
+
+static const struct key keys[] = {
+    {"momentum", KEY_FLOAT, offsetof(struct sgd, momentum), "0", 0, 1, KEY_BELOW_MAX, NULL,
+     "Share of the last step that is added to this one."},
+    {"nesterov", KEY_BOOL, offsetof(struct sgd, nesterov), "false", 0, 0, 0, NULL,
+     "Look one step ahead (Nesterov); needs momentum."},
+    {0},
+};
+
+static enum rc check(const struct section *s, struct diag *d)
+{
+    const struct sgd *a = s->at;
+    if (a->nesterov && a->momentum == 0)
+        return diag_error(d, RC_CONFIG, keys_origin(s, "nesterov").loc,
+                          "'%s.nesterov' has no effect without momentum; set momentum, for example "
+                          "0.9, or leave nesterov out",
+                          s->where);
+    return RC_OK;
+}
+
+static int states_used(const void *attrs)
+{
+    const struct sgd *a = attrs;
+    return a->momentum != 0;
+}
+
+/* The factors of one update, in FP32. */
+struct factors {
+    float lr, grad, decay, momentum;
+};
+
+static void plain(struct factors k, int64_t n, float *restrict w, const float *restrict g)
+{
+    for (int64_t i = 0; i < n; i++)
+        w[i] -= k.lr * (g[i] * k.grad + k.decay * w[i]);
+}
+
+static void heavy_ball(struct factors k, int64_t n, float *restrict w, const float *restrict g,
+                       float *restrict v)
+{
+    for (int64_t i = 0; i < n; i++) {
+        v[i] = k.momentum * v[i] + (g[i] * k.grad + k.decay * w[i]);
+        w[i] -= k.lr * v[i];
+    }
+}
+
+static void nesterov(struct factors k, int64_t n, float *restrict w, const float *restrict g,
+                     float *restrict v)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float d = g[i] * k.grad + k.decay * w[i];
+        v[i] = k.momentum * v[i] + d;
+        w[i] -= k.lr * (d + k.momentum * v[i]);
+    }
+}
+
+static void update(const void *attrs, const struct optim_step *s, double weight_decay, int64_t n,
+                   float *w, const float *g, float *const state[])
+{
+    const struct sgd *a = attrs;
+    struct factors k = {(float)s->lr, (float)s->grad_factor, (float)weight_decay,
+                        (float)a->momentum};
+    if (a->momentum == 0)
+        plain(k, n, w, g);
+    else
+        (a->nesterov ? nesterov : heavy_ball)(k, n, w, g, state[0]);
+}
+
+const struct optim optim_sgd = {
+    .name = "sgd",
+    .help = "Stochastic gradient descent, with or without momentum.",
+    .keys = keys,
+    .attrs_size = sizeof(struct sgd),
+    .n_states = 1,
+    .states = {"momentum"},
+    .states_used = states_used,
+    .check = check,
+    .update = update,
+};
