@@ -188,7 +188,7 @@ static bool read_bool(const struct field *f, const struct value *v, void *out)
 static bool read_text(const struct field *f, const struct value *v, void *out)
 {
     const char **to = out;
-    bool may_be_empty = f->row->def && !f->row->def[0];
+    bool may_be_empty = f->row->def && !f->row->def[0] && !(f->row->flags & KEY_NOT_EMPTY);
     if (v->kind != VALUE_SCALAR)
         return refuse(f, v, "text");
     if (f->d && is_null(v)) {

@@ -30,6 +30,7 @@ enum key_type {
 enum key_flag {
     KEY_ABOVE_MIN = 1, /* min itself is out of range */
     KEY_BELOW_MAX = 2, /* max itself is out of range */
+    KEY_NOT_EMPTY = 4, /* text may be left out, but not be given as "" */
 };
 
 /* Offset of a KEY_VALUE row without a field: the owner looks the key up in the map. */

@@ -92,6 +92,7 @@ static void read_data(const struct spec_reader *r, struct entry e)
         return;
     if (!find(e.v, "train").v)
         (void)diag_error(r->d, RC_CONFIG, e.loc, "'data' needs the key 'train'");
+    data->has_validation = find(e.v, "validation").v != NULL;
     check_data(r);
     if (!data->type || !data->type[0])
         return;
@@ -228,11 +229,13 @@ static void read_optimizer(const struct spec_reader *r, struct entry e)
     s->optimizer.attrs = attrs;
     if (!s->optimizer_section.at || (optim && r->d->n_errors > errors))
         return;
-    if (!optim && s->optimizer.type) {
+    if (!optim_find(s->optimizer.type)) {
         (void)keys_unknown(r->d, place(&s->optimizer_section, "type"), "optimizer.type",
                            "optimizer", s->optimizer.type, next_optim, NULL);
         return;
     }
+    if (!optim)
+        return; /* `type` is no text */
     check_decay(r);
     spec_go_on(optim_check(optim, &s->optimizer.attrs, r->d));
 }

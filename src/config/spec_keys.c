@@ -53,23 +53,26 @@ const struct key spec_data_keys[] = {
 /* The keys of every layer besides its op's own; spec_model.c copies them into struct layer. */
 #undef AT
 #define AT(field) offsetof(struct layer, field)
-#define LAYER_KEYS                                                                                 \
+#define NAME                                                                                       \
     {                                                                                              \
-        "name", KEY_TEXT, AT(name),                                                                \
-        "",     0,        0,                                                                       \
-        0,      NULL,     "letters, digits, _ and -; else op and number"},                         \
+        "name", KEY_TEXT, AT(name), "", 0, 0, KEY_NOT_EMPTY, NULL,                                 \
+            "letters, digits, _ and -; where not given, the op and a number: linear1"              \
+    }
+#define FROM                                                                                       \
     {                                                                                              \
         "from", KEY_TEXTS, AT(from), "[]", 0, 0, 0, NULL,                                          \
-            "names of the layers that it reads; else the one before"                               \
+            "names of the layers that it reads; where not given, the one before"                   \
     }
-const struct key spec_layer_keys[] = {LAYER_KEYS, {0}};
+const struct key spec_layer_keys[] = {NAME, FROM, {0}};
 const struct key spec_residual_keys[] = {
-    LAYER_KEYS,
+    NAME,
+    FROM,
     OWN("layers", "the block that is added to its input"),
     {0},
 };
 const struct key spec_repeat_keys[] = {
-    LAYER_KEYS,
+    NAME,
+    FROM,
     {"times", KEY_INT, AT(times), NULL, 1, 100000, 0, NULL, "how many copies, one after the other"},
     OWN("layers", "what is repeated"),
     {0},
@@ -195,6 +198,33 @@ bool spec_key_scale_uses(int type, const char *key)
 
 /* ---- where a word belongs ---- */
 
+/* What other programs call our keys. */
+static const struct {
+    const char *word, *home;
+} foreign[] = {
+    {"learning_rate", "optimizer.lr"},
+    {"batch_size", "train.batch"},
+    {"num_epochs", "train.epochs"},
+    {"num-epochs", "train.epochs"},
+    {"max_epochs", "train.epochs"},
+    {"max_steps", "train.steps"},
+    {"num_steps", "train.steps"},
+    {"lr_scheduler", "schedule"},
+    {"grad_clip", "train.clip_norm"},
+    {"max_norm", "train.clip_norm"},
+    {"growth_interval", "loss_scale.interval"},
+    {"growth_factor", "loss_scale.growth"},
+    {"backoff_factor", "loss_scale.backoff"},
+    {"init_scale", "loss_scale.init"},
+    {"dtype", "precision.compute"},
+};
+
+static const char *next_foreign(const void *context, int i)
+{
+    (void)context;
+    return i < (int)COUNT_OF(foreign) ? foreign[i].word : NULL;
+}
+
 const char *spec_key_home(const char *word)
 {
     static const struct {
@@ -211,19 +241,7 @@ const char *spec_key_home(const char *word)
         {"train.eval", spec_eval_keys},
         {"log", spec_log_keys},
     };
-    static const struct {
-        const char *word, *home;
-    } foreign[] = {
-        {"learning_rate", "optimizer.lr"}, {"batch_size", "train.batch"},
-        {"num_epochs", "train.epochs"},    {"num-epochs", "train.epochs"},
-        {"max_epochs", "train.epochs"},    {"max_steps", "train.steps"},
-        {"num_steps", "train.steps"},      {"lr_scheduler", "schedule"},
-        {"grad_clip", "train.clip_norm"},  {"dtype", "precision.compute"},
-    };
     static _Thread_local char home[64];
-    for (size_t i = 0; i < COUNT_OF(foreign); i++)
-        if (strcmp(foreign[i].word, word) == 0)
-            return foreign[i].home;
     for (const struct key *row = spec_top_keys; row->name; row++)
         if (strcmp(row->name, word) == 0)
             return row->name;
@@ -233,5 +251,9 @@ const char *spec_key_home(const char *word)
                 snprintf(home, sizeof(home), "%s.%s", sections[s].where, word);
                 return home;
             }
+    const char *near = str_nearest(word, next_foreign, NULL);
+    for (size_t i = 0; near && i < COUNT_OF(foreign); i++)
+        if (foreign[i].word == near)
+            return foreign[i].home;
     return NULL;
 }

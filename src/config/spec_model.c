@@ -55,7 +55,7 @@ static void report_unknown(const struct level *l, const struct value *word)
     }
     (void)keys_unknown(l->r->d, word->loc, l->where, "layer type", word->text, next_layer, NULL);
     if (home && !str_nearest(word->text, next_layer, NULL))
-        diag_note(l->r->d, word->loc, "'%s' is a key outside of the model: '%s'", word->text, home);
+        diag_note(l->r->d, word->loc, "it is a key outside of the model: '%s'", home);
 }
 
 static void check_name(const struct level *l, const struct layer *layer, struct loc loc)
@@ -84,9 +84,6 @@ static void take_common(const struct level *l, struct layer *layer, const char *
     if (!given || !s->origin)
         return;
     origin = keys_origin(s, "name");
-    if (origin.set && !given->name[0])
-        (void)diag_error(l->r->d, RC_CONFIG, origin.loc, "'%s.%s' has an empty name", l->where,
-                         name);
     layer->named = origin.set && given->name[0];
     if (layer->named)
         check_name(l, layer, origin.loc);

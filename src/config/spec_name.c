@@ -5,6 +5,7 @@
 #include "config/spec_read.h"
 
 #include <string.h>
+#include <strings.h>
 
 struct spec_name_item spec_name_split(const struct value *item)
 {
@@ -34,7 +35,11 @@ static const char *given_name(struct spec_name_item item)
     if (!item.body || item.body->kind != VALUE_MAP)
         return NULL;
     const struct value *name = value_get(item.body, "name");
-    return name && name->kind == VALUE_SCALAR && name->text[0] ? name->text : NULL;
+    bool usable = name && name->kind == VALUE_SCALAR && name->text[0];
+    if (usable && !name->quoted &&
+        (strcmp(name->text, "~") == 0 || strcasecmp(name->text, "null") == 0))
+        usable = false; /* the key engine refuses it */
+    return usable ? name->text : NULL;
 }
 
 static bool is_taken(const char *const *names, int n, const char *name)

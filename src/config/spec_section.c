@@ -58,7 +58,7 @@ static const char *const *report_misplaced(const struct spec_reader *r, const ch
             continue;
         (void)diag_error(r->d, RC_CONFIG, key->loc, "unknown key '%.40s'%s%s%s", key->text,
                          where[0] ? " in '" : "", where, where[0] ? "'" : "");
-        diag_note(r->d, key->loc, "it belongs to another place: '%s'", home);
+        diag_note(r->d, key->loc, "did you mean '%s'?", home);
         words[n++] = key->text;
     }
     return words;

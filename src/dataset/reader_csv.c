@@ -39,7 +39,7 @@ enum { FIRST_ROWS = 256, FAST_DIGITS = 7 };
 struct csv_load {
     struct dataset *out;
     const struct csv_attrs *attrs;
-    struct loc where; /* of the split in the config */
+    const struct section *split;
     bool inputs_only;
     struct csv_text text;
     int n_columns;
@@ -58,14 +58,15 @@ static const char *next_name(const void *context, int i)
     return c->names && i < c->n_columns ? c->names[i] : NULL;
 }
 
-static enum rc no_such_column(struct csv_load *c, const char *what, struct diag *d)
+static enum rc no_such_column(struct csv_load *c, const char *key, const char *what, struct diag *d)
 {
-    diag_error(d, RC_CONFIG, c->where, "%s: %s has no column \"%s\" (%d columns, %s)", c->out->name,
+    struct loc where = keys_origin(c->split, key).loc;
+    diag_error(d, RC_CONFIG, where, "%s: %s has no column \"%s\" (%d columns, %s)", c->out->name,
                c->out->source, what, c->n_columns,
                c->names ? "by name or number" : "by number from 1: it has no header");
     const char *nearest = str_nearest(what, next_name, c);
     if (nearest)
-        diag_note(d, c->where, "did you mean \"%s\"?", nearest);
+        diag_note(d, where, "did you mean \"%s\"?", nearest);
     return RC_CONFIG;
 }
 
@@ -88,9 +89,11 @@ static enum rc find_column(struct csv_load *c, const char *what, int *column, st
 }
 
 /* Columns by name or number. optional: those that are not there are left out. */
-static enum rc find_columns(struct csv_load *c, const struct key_list *list, bool optional,
-                            int **columns, int *n, struct diag *d)
+static enum rc find_columns(struct csv_load *c, const char *key, bool optional, int **columns,
+                            int *n, struct diag *d)
 {
+    const struct key_list *list =
+        strcmp(key, "target") == 0 ? &c->attrs->target : &c->attrs->features;
     const char *const *texts = list->at;
     *n = 0;
     *columns = pool_array(&c->out->pool, (size_t)list->n + 1, sizeof(**columns));
@@ -101,20 +104,20 @@ static enum rc find_columns(struct csv_load *c, const struct key_list *list, boo
         if (column < 0 && optional)
             continue;
         if (column < 0)
-            return no_such_column(c, texts[i], d);
+            return no_such_column(c, key, texts[i], d);
         (*columns)[(*n)++] = column;
     }
     return RC_OK;
 }
 
 /* mark[column] counts its uses: more than one is an error. */
-static enum rc mark_columns(struct csv_load *c, const int *columns, int n, bool *mark,
-                            struct diag *d)
+static enum rc mark_columns(struct csv_load *c, const char *key, const int *columns, int n,
+                            bool *mark, struct diag *d)
 {
     for (int i = 0; i < n; i++) {
         if (mark[columns[i]])
-            return diag_error(d, RC_CONFIG, c->where, "%s: column %d is used twice", c->out->name,
-                              columns[i] + 1);
+            return diag_error(d, RC_CONFIG, keys_origin(c->split, key).loc,
+                              "%s: column %d is used twice", c->out->name, columns[i] + 1);
         mark[columns[i]] = true;
     }
     return RC_OK;
@@ -122,13 +125,13 @@ static enum rc mark_columns(struct csv_load *c, const int *columns, int n, bool 
 
 static enum rc choose_targets(struct csv_load *c, enum dataset_target target, struct diag *d)
 {
-    TRY(find_columns(c, &c->attrs->target, c->inputs_only, &c->targets, &c->n_targets, d));
+    TRY(find_columns(c, "target", c->inputs_only, &c->targets, &c->n_targets, d));
     if (target == DATASET_NO_TARGET)
         return RC_OK;
     if (c->attrs->target.n == 0)
         c->targets[c->n_targets++] = c->n_columns - 1;
     if (target == DATASET_CLASSES && c->n_targets != 1)
-        return diag_error(d, RC_CONFIG, c->where,
+        return diag_error(d, RC_CONFIG, keys_origin(c->split, "target").loc,
                           "%s: `target` names %d columns; class labels are one column",
                           c->out->name, c->n_targets);
     return RC_OK;
@@ -140,9 +143,9 @@ static enum rc choose_columns(struct csv_load *c, enum dataset_target target, st
     bool *mark = pool_array(pool, (size_t)c->n_columns, sizeof(*mark));
     TRY_ALLOC(mark, d);
     TRY(choose_targets(c, target, d));
-    TRY(mark_columns(c, c->targets, c->n_targets, mark, d));
-    TRY(find_columns(c, &c->attrs->features, false, &c->features, &c->n_features, d));
-    TRY(mark_columns(c, c->features, c->n_features, mark, d));
+    TRY(mark_columns(c, "target", c->targets, c->n_targets, mark, d));
+    TRY(find_columns(c, "features", false, &c->features, &c->n_features, d));
+    TRY(mark_columns(c, "features", c->features, c->n_features, mark, d));
     if (c->attrs->features.n > 0)
         return RC_OK;
     c->features = pool_array(pool, (size_t)c->n_columns, sizeof(*c->features));
@@ -366,15 +369,15 @@ static enum rc load(struct csv_load *c, const struct dataset_want *want, struct 
     return set_room(c, ds->rows, d);
 }
 
-enum rc reader_csv_load(struct dataset *out, struct data_file *f, const struct csv_attrs *attrs,
-                        struct loc where, const struct dataset_want *want, bool inputs_only,
-                        struct diag *d)
+enum rc reader_csv_load(struct dataset *out, struct data_file *f, const struct section *split,
+                        const struct dataset_want *want, bool inputs_only, struct diag *d)
 {
+    const struct csv_attrs *attrs = split->at;
     static const char delimiters[] = {
         [CSV_AUTO] = 0,        [CSV_COMMA] = ',', [CSV_TAB] = '\t',
         [CSV_SEMICOLON] = ';', [CSV_SPACE] = ' ',
     };
-    struct csv_load c = {.out = out, .attrs = attrs, .where = where, .inputs_only = inputs_only};
+    struct csv_load c = {.out = out, .attrs = attrs, .split = split, .inputs_only = inputs_only};
     TRY(csv_text_init(&c.text, f, delimiters[attrs->delimiter], attrs->skip_lines, d));
     enum rc rc = load(&c, want, d);
     csv_text_release(&c.text);
@@ -388,7 +391,7 @@ static enum rc open_file(struct dataset *out, const char *path, const struct sec
     out->source = out->target_source = pool_strdup(&out->pool, path);
     TRY_ALLOC(out->source, d);
     TRY(data_file_open(&f, out->source, d));
-    enum rc rc = reader_csv_load(out, &f, split->at, split->loc, want, inputs_only, d);
+    enum rc rc = reader_csv_load(out, &f, split, want, inputs_only, d);
     data_file_close(&f);
     return rc;
 }
