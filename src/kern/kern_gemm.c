@@ -73,6 +73,8 @@ void kern_gemm_plan(struct gemm_plan *out, const struct gemm_desc *desc)
     out->desc = *desc;
     for (int i = 0; i < N_ROWS; i++) {
         const char *reason = refusal(rows[i], desc);
+        if (!reason && rows[i]->slow_on && strstr(cpu_name(), rows[i]->slow_on))
+            reason = rows[i]->slow_reason;
         if (!reason) {
             take(out, rows[i]);
             return;

@@ -26,7 +26,7 @@ static void cap(const char *isa)
 static void setup(void)
 {
     cap(NULL);
-    par_set_threads(2);
+    par_set_threads(1); /* a team wakes up slowly on a busy machine; `threads` takes several */
 }
 
 /* --- exact: small integers --------------------------------------------------------------------- */
@@ -120,9 +120,10 @@ START_TEST(bits_large_sizes)
 {
     static const int64_t shapes[][3] = {{1, 10, 1500}, {530, 17, 70}, {20, 1063, 33},
                                         {90, 70, 1301}, {260, 150, 400}, {37, 41, 2049}};
-    for (unsigned i = 0; i < 8 * COUNT_OF(shapes) * 3; i++) {
-        const int64_t *s = shapes[i / 8 % COUNT_OF(shapes)];
-        struct gemm_desc d = some_desc(s[0], s[1], s[2], types[i % 3], i * 37);
+    for (unsigned i = 0; i < COUNT_OF(shapes) * 3 * 3; i++) {
+        const int64_t *s = shapes[i % COUNT_OF(shapes)];
+        struct gemm_desc d =
+            some_desc(s[0], s[1], s[2], types[i / COUNT_OF(shapes) % 3], i * 2654435761u >> 7);
         check_bits(&d, i % 2);
     }
 }
@@ -539,6 +540,8 @@ START_TEST(choice_per_level)
             kern_gemm_plan(&p, &d);
             if (strcmp(want, "blas_f32") == 0 && !kern_gemm_blas_core())
                 want = "ref";
+            if (strcmp(want, "avx512_bf16") == 0 && strstr(cpu_name(), "Intel"))
+                want = "avx512_f32"; /* half rate there */
             ck_assert_str_eq(kern_gemm_name(&p), want);
             for (int i = 0; i < p.n_refused; i++)
                 ck_assert(p.refused[i].reason && p.refused[i].reason[0]);
