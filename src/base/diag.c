@@ -25,6 +25,7 @@ static int put_place(char *out, size_t size, struct loc loc)
     return snprintf(out, size, "%s:%d:%d: ", loc.file, loc.line, loc.column);
 }
 
+PRINTF_LIKE(4, 0)
 static void add(struct diag *d, enum diag_kind kind, struct loc loc, const char *fmt, va_list args)
 {
     if (d->n_items == DIAG_MAX_ITEMS || d->n_dropped > 0) {

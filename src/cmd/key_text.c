@@ -1,0 +1,95 @@
+/* key_text.c: see key_text.h. */
+#include "config.h"
+
+#include "cmd/key_text.h"
+
+#include "dataset/dataset.h"
+#include "op/op.h"
+#include "optim/optim.h"
+#include "optim/schedule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const type_words[] = {
+    [KEY_INT] = "integer",
+    [KEY_FLOAT] = "number",
+    [KEY_BOOL] = "true | false",
+    [KEY_TEXT] = "text",
+    [KEY_PATH] = "path",
+    [KEY_CHOICE] = NULL,
+    [KEY_INTS] = "list of integers",
+    [KEY_FLOATS] = "list of numbers",
+    [KEY_TEXTS] = "list of texts",
+    [KEY_VALUE] = "see text",
+};
+
+const char *key_text_type(const struct key *row, char out[KEY_TEXT_ROOM])
+{
+    if (row->type != KEY_CHOICE)
+        return type_words[row->type];
+    size_t at = 0;
+    for (const char *p = row->choices; *p && at + 4 < KEY_TEXT_ROOM; p++) {
+        if (*p == '|') {
+            memcpy(out + at, " | ", 3);
+            at += 3;
+        } else {
+            out[at++] = *p;
+        }
+    }
+    out[at] = '\0';
+    return out;
+}
+
+const char *key_text_range(const struct key *row, char out[KEY_TEXT_ROOM])
+{
+    char low[STR_FLOAT_ROOM], high[STR_FLOAT_ROOM];
+    out[0] = '\0';
+    if (row->min == 0 && row->max == 0)
+        return out;
+    const char *from = row->flags & KEY_ABOVE_MIN ? "above" : "at least";
+    const char *to = row->flags & KEY_BELOW_MAX ? "below" : "at most";
+    str_float(low, row->min);
+    str_float(high, row->max);
+    /* Limits that only keep arithmetic in range are no news to the reader. */
+    bool has_low = row->min > -1e15, has_high = row->max < 1e15;
+    if (has_low && has_high)
+        snprintf(out, KEY_TEXT_ROOM, "%s %s, %s %s", from, low, to, high);
+    else if (has_low)
+        snprintf(out, KEY_TEXT_ROOM, "%s %s", from, low);
+    else if (has_high)
+        snprintf(out, KEY_TEXT_ROOM, "%s %s", to, high);
+    return out;
+}
+
+const char *key_text_default(const struct key *row)
+{
+    if (!row->def)
+        return "required";
+    return row->def[0] ? row->def : "none";
+}
+
+struct key_text_table key_text_at(int i)
+{
+    const struct key_text_table end = {NULL, NULL, NULL, NULL};
+    if (i == 0)
+        return (struct key_text_table){"section", "schedule", "The learning rate over time.",
+                                       schedule_keys};
+    i--;
+    const struct optim *optim;
+    for (int k = 0; (optim = optim_at(k)) != NULL; k++, i--)
+        if (i == 0)
+            return (struct key_text_table){"optimizer", optim->name, optim->help, optim->keys};
+    const struct reader *reader;
+    for (int k = 0; (reader = dataset_reader_at(k)) != NULL; k++, i--)
+        if (i == 0)
+            return (struct key_text_table){"reader", reader->name, reader->help, reader->keys};
+    const struct op *op;
+    for (int k = 0; (op = op_at(k)) != NULL; k++) {
+        if (op->kind == OP_INTERNAL)
+            continue;
+        if (i-- == 0)
+            return (struct key_text_table){"op", op->name, op->help, op->keys};
+    }
+    return end;
+}

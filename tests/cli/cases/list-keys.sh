@@ -1,0 +1,2 @@
+mptrain list keys linear
+mptrain list keys schedule

@@ -1,0 +1,1 @@
+mptrain list optimizers

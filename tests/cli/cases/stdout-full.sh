@@ -1,0 +1,2 @@
+# A full disk behind standard output is an error, not silence.
+mptrain help list >/dev/full

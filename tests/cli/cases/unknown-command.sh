@@ -1,0 +1,1 @@
+mptrain trian x.yaml
