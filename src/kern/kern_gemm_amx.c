@@ -112,10 +112,10 @@ ALWAYS_512 void store_sums(const struct gemm_tile *t)
     _tile_stored(3, t->sum + TILE * TILE_COLS + TILE, SUM_STRIDE);
 }
 
-/* --- bf16 -------------------------------------------------------------------------------------- */
+/* --- bf16 --------------------------------------------------------------------------------------
+ */
 
 enum { BF16_CHUNK = 512 };
-
 
 static bool bf16_pack_a(const struct gemm_operand *s, void *panel, void *low)
 {
@@ -181,10 +181,10 @@ const struct gemm_row kern_gemm_amx_bf16 = {
     .block = &bf16_block,
 };
 
-/* --- fp16 as two bf16 -------------------------------------------------------------------------- */
+/* --- fp16 as two bf16 --------------------------------------------------------------------------
+ */
 
 enum { F16_CHUNK = 256 };
-
 
 static bool f16_pack_a(const struct gemm_operand *s, void *panel, void *low)
 {

@@ -14,11 +14,11 @@
 enum {
     MOST_ROWS = 512, /* of a block of C */
     MOST_COLS = 1024,
-    WANTED_BLOCKS = 32,      /* enough for the threads to share evenly */
-    FEW_ROWS = 4, /* panels of A and of B: the proportions of a small block */
+    WANTED_BLOCKS = 32, /* enough for the threads to share evenly */
+    FEW_ROWS = 4,       /* panels of A and of B: the proportions of a small block */
     FEW_COLS = 8,
-    CHUNK_UNIT = 32,         /* chunks of K start at multiples of it */
-    ALONE = 1 << 14,         /* elements of B that one thread packs faster than a team wakes up */
+    CHUNK_UNIT = 32, /* chunks of K start at multiples of it */
+    ALONE = 1 << 14, /* elements of B that one thread packs faster than a team wakes up */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -55,7 +55,8 @@ static struct chunks cut_k(const struct gemm_block *b, int64_t k)
     return c;
 }
 
-/* --- how C is cut ------------------------------------------------------------------------------ */
+/* --- how C is cut ------------------------------------------------------------------------------
+ */
 
 struct grid {
     int64_t rows, cols; /* of a block: multiples of mr and nr */
@@ -103,7 +104,8 @@ static struct grid cut_c(const struct gemm_block *b, const struct chunks *k, int
     return g;
 }
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* --- memory ------------------------------------------------------------------------------------
+ */
 
 static size_t aligned(size_t bytes)
 {
@@ -135,7 +137,8 @@ static size_t sum_bytes(const struct gemm_block *b, const struct gemm_desc *d)
     int64_t tiles = 2;
     if (d->k > b->k_chunk)
         tiles = quotient_up(least(d->m, MOST_ROWS + b->mr), b->mr) *
-                quotient_up(least(d->n, MOST_COLS + b->nr), b->nr) + 1;
+                    quotient_up(least(d->n, MOST_COLS + b->nr), b->nr) +
+                1;
     return (size_t)tiles * (size_t)(b->mr * b->nr) * sizeof(float);
 }
 
@@ -156,7 +159,8 @@ size_t kern_gemm_block_scratch_bytes(const struct gemm_plan *p)
     return shared + thread_bytes(b, &p->desc) * (size_t)p->threads;
 }
 
-/* --- packing B --------------------------------------------------------------------------------- */
+/* --- packing B ---------------------------------------------------------------------------------
+ */
 
 struct packed_b {
     const struct gemm_block *block;
@@ -229,7 +233,8 @@ void kern_gemm_block_pack(const struct gemm_plan *p, const void *b, int64_t ldb,
     pack_all(&job);
 }
 
-/* --- the product ------------------------------------------------------------------------------- */
+/* --- the product -------------------------------------------------------------------------------
+ */
 
 struct job {
     const struct gemm_desc *d;

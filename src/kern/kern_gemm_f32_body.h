@@ -18,7 +18,8 @@
 
 enum { NR = 2 * VL, A_STRIDE = K_CHUNK + 16 };
 
-/* --- packing ----------------------------------------------------------------------------------- */
+/* --- packing -----------------------------------------------------------------------------------
+ */
 
 ALWAYS V take(const struct gemm_operand *s, int64_t at, int64_t n, enum dtype from, enum dtype to)
 {
@@ -114,7 +115,8 @@ static bool pack_b(const struct gemm_operand *s, void *panel, void *low)
     return false;
 }
 
-/* --- the product ------------------------------------------------------------------------------- */
+/* --- the product -------------------------------------------------------------------------------
+ */
 
 ALWAYS void product(const struct gemm_tile *t, const int rows, const int vectors)
 {
@@ -162,7 +164,8 @@ static void multiply(const struct gemm_tile *t)
     PRODUCT_OF_ROWS(MR)
 }
 
-/* --- what happens to a finished tile ----------------------------------------------------------- */
+/* --- what happens to a finished tile -----------------------------------------------------------
+ */
 
 ALWAYS V merged(const struct gemm_out *o, int64_t at, int64_t col, const float *sum, int n,
                 enum dtype dtype)

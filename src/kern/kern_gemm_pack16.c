@@ -36,8 +36,8 @@ ALWAYS_512 struct parts take(const struct gemm_operand *s, int64_t at, __mmask16
         x = _mm512_cvtph_ps(f16_from_f32(x));
     __m512i bits = _mm512_castps_si512(x);
     __m512 high = _mm512_castsi512_ps(_mm512_and_si512(bits, _mm512_set1_epi32(-0x10000)));
-    __mmask16 finite = _mm512_cmp_ps_mask(_mm512_abs_ps(x), _mm512_set1_ps(__builtin_inff()),
-                                          _CMP_LT_OQ);
+    __mmask16 finite =
+        _mm512_cmp_ps_mask(_mm512_abs_ps(x), _mm512_set1_ps(__builtin_inff()), _CMP_LT_OQ);
     __m512i low = _mm512_castps_si512(_mm512_maskz_sub_ps(finite, x, high));
     *bad |= (__mmask16)~finite;
     p.high = _mm512_cvtepi32_epi16(_mm512_srli_epi32(bits, 16));
