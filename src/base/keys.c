@@ -234,16 +234,17 @@ const char *keys_choice(const void *choices, int i)
 static void join(char *out, size_t size, const char *(*next)(const void *context, int i),
                  const void *context, const char *last)
 {
+    static const char more[] = ", ...";
     size_t used = 0;
     const char *word;
     out[0] = '\0';
     for (int i = 0; (word = next(context, i)) != NULL; i++) {
         const char *between = i == 0 ? "" : next(context, i + 1) ? ", " : last;
-        if (used + strlen(between) + strlen(word) + sizeof(", ...") > size) {
-            strcpy(out + used, ", ...");
+        if (used + strlen(between) + strlen(word) + sizeof(more) > size) {
+            memcpy(out + used, more, sizeof(more));
             return;
         }
-        used += (size_t)sprintf(out + used, "%s%s", between, word);
+        used += (size_t)snprintf(out + used, size - used, "%s%s", between, word);
     }
 }
 
@@ -484,19 +485,4 @@ struct key_origin keys_origin(const struct section *s, const char *name)
         i++;
     BUG_IF(!s->rows || !s->rows[i].name);
     return s->origin[i];
-}
-
-enum rc keys_resolve_paths(const struct section *s, const char *folder, struct pool *pool,
-                           struct diag *d)
-{
-    for (int i = 0; s->rows && s->rows[i].name; i++) {
-        if (s->rows[i].type != KEY_PATH)
-            continue;
-        const char **at = (const char **)((unsigned char *)s->at + s->rows[i].offset);
-        if (!(*at)[0] || (*at)[0] == '/' || strcmp(folder, ".") == 0)
-            continue;
-        *at = pool_printf(pool, "%s/%s", folder, *at);
-        TRY_ALLOC(*at, d);
-    }
-    return RC_OK;
 }

@@ -71,7 +71,8 @@ struct section {
 
 /* Allocates and fills a struct of `size` bytes from a map (NULL: all defaults). Keys listed in
  * `other` (NULL-terminated, may be NULL) belong to someone else and are passed over, and take part
- * in suggestions. All problems go to d; RC_CONFIG if there was one, the rest is filled all the same. */
+ * in suggestions. All problems go to d; RC_CONFIG if there was one, the rest is filled all the
+ * same. */
 MUST_USE enum rc keys_read(struct section *out, const char *where, const struct key *rows,
                            size_t size, const struct value *map, struct loc loc,
                            const char *const *other, struct pool *pool, struct diag *d);

@@ -1,6 +1,6 @@
-/* keys_write.c: a section back into YAML (keys.h). What it writes reads back as the same values:
- * text goes into quotes wherever any YAML reader, of version 1.1 or 1.2, could take it for
- * something else. */
+/* keys_write.c: a section back into YAML (keys.h), and its paths. What it writes reads back as the
+ * same values: text goes into quotes wherever any YAML reader, of version 1.1 or 1.2, could take it
+ * for something else. */
 #include "config.h"
 
 #include "base/keys.h"
@@ -72,6 +72,21 @@ void keys_write_scalar(struct str *out, const char *text)
         text += n ? n : 1;
     }
     str_puts(out, "\"");
+}
+
+enum rc keys_resolve_paths(const struct section *s, const char *folder, struct pool *pool,
+                           struct diag *d)
+{
+    for (int i = 0; s->rows && s->rows[i].name; i++) {
+        if (s->rows[i].type != KEY_PATH)
+            continue;
+        const char **at = (const char **)((unsigned char *)s->at + s->rows[i].offset);
+        if (!(*at)[0] || (*at)[0] == '/' || strcmp(folder, ".") == 0)
+            continue;
+        *at = pool_printf(pool, "%s/%s", folder, *at);
+        TRY_ALLOC(*at, d);
+    }
+    return RC_OK;
 }
 
 static void write_path(struct str *out, const char *path)

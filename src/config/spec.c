@@ -12,16 +12,10 @@
 
 #include <string.h>
 
-/* What stands in the top-level map under a name. */
-struct entry {
-    const struct value *v; /* NULL: nothing */
-    struct loc loc;        /* of the value, or of the whole */
-};
-
-static struct entry find(const struct value *map, const char *name)
+static struct spec_entry find(const struct value *map, const char *name)
 {
     const struct value *v = map && map->kind == VALUE_MAP ? value_get(map, name) : NULL;
-    return (struct entry){v, v ? v->loc : map ? map->loc : NOWHERE};
+    return (struct spec_entry){v, v ? v->loc : map ? map->loc : NOWHERE};
 }
 
 static struct loc place(const struct section *s, const char *key)
@@ -53,14 +47,14 @@ static const char *next_reader(const void *context, int i)
 static void read_split(const struct spec_reader *r, const struct value *data, const char *name,
                        struct section *out, bool *has)
 {
-    const struct entry e = find(data, name);
+    const struct spec_entry e = find(data, name);
     const struct reader *reader = r->spec->data.reader;
     *has = e.v != NULL;
     const char *where = pool_printf(r->pool, "data.%s", name);
     if (!where)
         (void)diag_no_memory(r->d);
     else if (e.v)
-        spec_section_read(r, out, where, reader->keys, reader->attrs_size, e.v, e.loc, NULL);
+        spec_section_read(r, out, where, reader->keys, reader->attrs_size, e, NULL);
 }
 
 static void check_data(const struct spec_reader *r)
@@ -78,7 +72,7 @@ static void check_data(const struct spec_reader *r)
                          "'data.normalize_by' has no effect without 'data.normalize'");
 }
 
-static void read_data(const struct spec_reader *r, struct entry e)
+static void read_data(const struct spec_reader *r, struct spec_entry e)
 {
     struct spec *s = r->spec;
     struct data_spec *data = &s->data;
@@ -86,7 +80,7 @@ static void read_data(const struct spec_reader *r, struct entry e)
         (void)diag_error(r->d, RC_CONFIG, e.loc, "the key 'data' is missing: where the rows are");
         return;
     }
-    spec_section_read(r, &s->data_section, "data", spec_data_keys, sizeof(*data), e.v, e.loc, NULL);
+    spec_section_read(r, &s->data_section, "data", spec_data_keys, sizeof(*data), e, NULL);
     TAKE(*data, s->data_section);
     if (e.v->kind != VALUE_MAP || !s->data_section.at)
         return;
@@ -164,13 +158,13 @@ static void check_loss_scale(const struct spec_reader *r, int type)
         check_scale_limits(r);
 }
 
-static void read_loss_scale(const struct spec_reader *r, struct entry e)
+static void read_loss_scale(const struct spec_reader *r, struct spec_entry e)
 {
     struct spec *s = r->spec;
     int errors = r->d->n_errors;
     const struct value *map = without_off(r, spec_section_loss_scale(r, e.v));
     spec_section_read(r, &s->loss_scale_section, "loss_scale", spec_loss_scale_keys,
-                      sizeof(s->loss_scale), map, e.loc, NULL);
+                      sizeof(s->loss_scale), (struct spec_entry){map, e.loc}, NULL);
     TAKE(s->loss_scale, s->loss_scale_section);
     if (r->d->n_errors == errors && s->loss_scale_section.at)
         check_loss_scale(r, s->loss_scale.type);
@@ -207,7 +201,7 @@ static void check_decay(const struct spec_reader *r)
                          "'optimizer.decay' has no effect with weight_decay 0");
 }
 
-static void read_optimizer(const struct spec_reader *r, struct entry e)
+static void read_optimizer(const struct spec_reader *r, struct spec_entry e)
 {
     struct spec *s = r->spec;
     struct section attrs = {0};
@@ -218,11 +212,12 @@ static void read_optimizer(const struct spec_reader *r, struct entry e)
         spec_section_read_both(
             r, "optimizer",
             (struct spec_half){&s->optimizer_section, spec_optimizer_keys, sizeof(s->optimizer)},
-            (struct spec_half){&attrs, optim->keys, optim->attrs_size}, map, e.loc);
+            (struct spec_half){&attrs, optim->keys, optim->attrs_size},
+            (struct spec_entry){map, e.loc});
     } else { /* its own keys cannot be told from wrong ones */
-        spec_section_read(r, &s->optimizer_section, "optimizer", spec_optimizer_keys,
-                          sizeof(s->optimizer), spec_section_part(r, map, spec_optimizer_keys),
-                          e.loc, NULL);
+        spec_section_read(
+            r, &s->optimizer_section, "optimizer", spec_optimizer_keys, sizeof(s->optimizer),
+            (struct spec_entry){spec_section_part(r, map, spec_optimizer_keys), e.loc}, NULL);
     }
     TAKE(s->optimizer, s->optimizer_section);
     s->optimizer.optim = optim;
@@ -240,12 +235,12 @@ static void read_optimizer(const struct spec_reader *r, struct entry e)
     spec_go_on(optim_check(optim, &s->optimizer.attrs, r->d));
 }
 
-static void read_schedule(const struct spec_reader *r, struct entry e)
+static void read_schedule(const struct spec_reader *r, struct spec_entry e)
 {
     struct spec *s = r->spec;
     int errors = r->d->n_errors;
     spec_section_read(r, &s->schedule_section, "schedule", schedule_keys, sizeof(s->schedule),
-                      spec_section_expand(r, "type", e.v), e.loc, NULL);
+                      (struct spec_entry){spec_section_expand(r, "type", e.v), e.loc}, NULL);
     TAKE(s->schedule, s->schedule_section);
     if (r->d->n_errors == errors && s->schedule_section.at)
         spec_go_on(schedule_check(&s->schedule_section, s->train.steps, r->d));
@@ -297,15 +292,14 @@ static void check_eval(const struct spec_reader *r)
                          "or every_epochs");
 }
 
-static void read_train(const struct spec_reader *r, struct entry e)
+static void read_train(const struct spec_reader *r, struct spec_entry e)
 {
     struct spec *s = r->spec;
-    const struct entry eval = find(e.v, "eval");
+    const struct spec_entry eval = find(e.v, "eval");
     int errors = r->d->n_errors;
-    spec_section_read(r, &s->train_section, "train", spec_train_keys, sizeof(s->train), e.v, e.loc,
-                      NULL);
+    spec_section_read(r, &s->train_section, "train", spec_train_keys, sizeof(s->train), e, NULL);
     spec_section_read(r, &s->eval_section, "train.eval", spec_eval_keys, sizeof(s->train.eval),
-                      eval.v, eval.loc, NULL);
+                      eval, NULL);
     struct train_spec *train = s->train_section.at;
     struct eval_spec *ev = s->eval_section.at;
     if (!train || !ev)
@@ -324,11 +318,11 @@ static void read_train(const struct spec_reader *r, struct entry e)
         check_eval(r);
 }
 
-static void read_checkpoint(const struct spec_reader *r, struct entry e)
+static void read_checkpoint(const struct spec_reader *r, struct spec_entry e)
 {
     struct spec *s = r->spec;
     spec_section_read(r, &s->checkpoint_section, "checkpoint", spec_checkpoint_keys,
-                      sizeof(s->checkpoint), e.v, e.loc, NULL);
+                      sizeof(s->checkpoint), e, NULL);
     struct checkpoint_spec *c = s->checkpoint_section.at;
     if (c)
         check_every(r, &s->checkpoint_section, &c->every_steps, &c->every_epochs);
@@ -340,7 +334,7 @@ static void read_checkpoint(const struct spec_reader *r, struct entry e)
 static void read_all(const struct spec_reader *r, const struct value *root)
 {
     struct spec *s = r->spec;
-    struct entry e;
+    struct spec_entry e;
     if (root->kind != VALUE_MAP) {
         (void)diag_error(r->d, RC_CONFIG, root->loc,
                          "a config must be a map with the keys data, model, loss ..., not %s",
@@ -348,12 +342,12 @@ static void read_all(const struct spec_reader *r, const struct value *root)
         return;
     }
     const struct loc whole = {s->path, 0, 0};
-    spec_section_read(r, &s->top_section, "", spec_top_keys, sizeof(struct spec_top), root, whole,
-                      NULL);
+    spec_section_read(r, &s->top_section, "", spec_top_keys, sizeof(struct spec_top),
+                      (struct spec_entry){root, whole}, NULL);
     if (s->top_section.at)
         s->seed = ((const struct spec_top *)s->top_section.at)->seed;
     e = find(root, "data");
-    read_data(r, e.v ? e : (struct entry){NULL, whole});
+    read_data(r, e.v ? e : (struct spec_entry){NULL, whole});
     spec_model_read(r, find(root, "model").v, whole);
     spec_model_read_loss(r, find(root, "loss").v, whole);
     e = find(root, "precision");
@@ -364,7 +358,7 @@ static void read_all(const struct spec_reader *r, const struct value *root)
     read_schedule(r, find(root, "schedule"));
     read_checkpoint(r, find(root, "checkpoint"));
     e = find(root, "log");
-    spec_section_read(r, &s->log_section, "log", spec_log_keys, sizeof(s->log), e.v, e.loc, NULL);
+    spec_section_read(r, &s->log_section, "log", spec_log_keys, sizeof(s->log), e, NULL);
     TAKE(s->log, s->log_section);
 }
 

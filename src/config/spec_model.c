@@ -119,7 +119,7 @@ static void read_block(const struct level *l, struct layer *layer, const char *w
     struct section common = {0};
     const struct value *map = body && body->kind == VALUE_LIST && !repeats ? NULL : body;
     spec_section_read(l->r, &common, where, repeats ? spec_repeat_keys : spec_residual_keys,
-                      sizeof(struct layer), map, layer->loc, NULL);
+                      sizeof(struct layer), (struct spec_entry){map, layer->loc}, NULL);
     take_common(l, layer, layer->name, &common);
     if (!repeats)
         layer->times = 1;
@@ -147,7 +147,8 @@ static void read_op(const struct level *l, struct layer *layer, const char *wher
                                 value_kind_name(body));
     spec_section_read_both(
         l->r, where, (struct spec_half){&layer->attrs, layer->op->keys, layer->op->attrs_size},
-        (struct spec_half){&common, spec_layer_keys, sizeof(struct layer)}, body, layer->loc);
+        (struct spec_half){&common, spec_layer_keys, sizeof(struct layer)},
+        (struct spec_entry){body, layer->loc});
     take_common(l, layer, layer->name, &common);
 }
 
@@ -265,6 +266,6 @@ void spec_model_read_loss(const struct spec_reader *r, const struct value *loss,
     const char *where = pool_printf(r->pool, "loss.%s", layer->op->name);
     if (!where)
         return (void)diag_no_memory(r->d);
-    spec_section_read(r, &layer->attrs, where, layer->op->keys, layer->op->attrs_size, split.body,
-                      layer->loc, NULL);
+    spec_section_read(r, &layer->attrs, where, layer->op->keys, layer->op->attrs_size,
+                      (struct spec_entry){split.body, layer->loc}, NULL);
 }

@@ -89,7 +89,8 @@ static void read_lists(const struct spec_reader *r, const struct value *v, enum 
     const char *where = pool_printf(r->pool, "precision.%s", dtype_name(dtype));
     if (!where)
         return (void)diag_no_memory(r->d);
-    spec_section_read(r, &lists, where, spec_precision_list_keys, 0, v, v->loc, NULL);
+    spec_section_read(r, &lists, where, spec_precision_list_keys, 0, (struct spec_entry){v, v->loc},
+                      NULL);
     if (v->kind != VALUE_MAP)
         return;
     read_list(r, value_get(v, "allow"), dtype, RULE_ALLOW);
@@ -101,7 +102,7 @@ void spec_precision_read(const struct spec_reader *r, const struct value *v, str
     struct spec *s = r->spec;
     v = spec_section_expand(r, "compute", v);
     spec_section_read(r, &s->precision_section, "precision", spec_precision_keys,
-                      sizeof(struct precision_spec), v, loc, NULL);
+                      sizeof(struct precision_spec), (struct spec_entry){v, loc}, NULL);
     if (s->precision_section.at)
         s->precision = *(const struct precision_spec *)s->precision_section.at;
     for (size_t i = 0; v && v->kind == VALUE_MAP && i < COUNT_OF(types); i++) {

@@ -25,6 +25,12 @@ struct spec_top {
     int64_t seed;
 };
 
+/* A value that may be missing: then the place is that of the whole. */
+struct spec_entry {
+    const struct value *v;
+    struct loc loc;
+};
+
 /* ---- spec_keys.c ---- */
 /* Where else in a config a word is a key: "train.epochs"; also for names that other programs use.
  * NULL: nowhere. */
@@ -35,7 +41,7 @@ bool spec_key_scale_uses(int type, const char *key);
 /* ---- spec_section.c ---- */
 /* keys_read() with notes about keys that belong elsewhere, and with paths resolved. */
 void spec_section_read(const struct spec_reader *r, struct section *out, const char *where,
-                       const struct key *rows, size_t size, const struct value *map, struct loc loc,
+                       const struct key *rows, size_t size, struct spec_entry map,
                        const char *const *other);
 /* Two tables that fill two structs from one map; `rows` comes first. */
 struct spec_half {
@@ -44,7 +50,7 @@ struct spec_half {
     size_t size;
 };
 void spec_section_read_both(const struct spec_reader *r, const char *where, struct spec_half first,
-                            struct spec_half second, const struct value *map, struct loc loc);
+                            struct spec_half second, struct spec_entry map);
 /* The map that a value stands for: `cosine` for {type: cosine}. `key` is "type". */
 const struct value *spec_section_expand(const struct spec_reader *r, const char *key,
                                         const struct value *v);

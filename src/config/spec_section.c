@@ -65,12 +65,12 @@ static const char *const *report_misplaced(const struct spec_reader *r, const ch
 }
 
 void spec_section_read(const struct spec_reader *r, struct section *out, const char *where,
-                       const struct key *rows, size_t size, const struct value *map, struct loc loc,
+                       const struct key *rows, size_t size, struct spec_entry map,
                        const char *const *other)
 {
-    if (map && map->kind == VALUE_MAP)
-        other = report_misplaced(r, where, rows, map, other);
-    if (keys_read(out, where, rows, size, map, loc, other, r->pool, r->d) != RC_FAILED)
+    if (map.v && map.v->kind == VALUE_MAP)
+        other = report_misplaced(r, where, rows, map.v, other);
+    if (keys_read(out, where, rows, size, map.v, map.loc, other, r->pool, r->d) != RC_FAILED)
         spec_go_on(keys_resolve_paths(out, r->spec->folder, r->pool, r->d));
 }
 
@@ -96,7 +96,7 @@ const struct value *spec_section_part(const struct spec_reader *r, const struct 
 }
 
 void spec_section_read_both(const struct spec_reader *r, const char *where, struct spec_half first,
-                            struct spec_half second, const struct value *map, struct loc loc)
+                            struct spec_half second, struct spec_entry map)
 {
     int n = count_rows(second.rows);
     const char **names = pool_array(r->pool, (size_t)n + 1, sizeof(*names));
@@ -106,10 +106,10 @@ void spec_section_read_both(const struct spec_reader *r, const char *where, stru
     }
     for (int i = 0; i < n; i++)
         names[i] = second.rows[i].name;
-    spec_section_read(r, first.out, where, first.rows, first.size, map, loc, names);
-    bool is_map = map && map->kind == VALUE_MAP;
-    spec_section_read(r, second.out, where, second.rows, second.size,
-                      is_map ? spec_section_part(r, map, second.rows) : NULL, loc, NULL);
+    spec_section_read(r, first.out, where, first.rows, first.size, map, names);
+    bool is_map = map.v && map.v->kind == VALUE_MAP;
+    map.v = is_map ? spec_section_part(r, map.v, second.rows) : NULL;
+    spec_section_read(r, second.out, where, second.rows, second.size, map, NULL);
 }
 
 const struct value *spec_section_text(const struct spec_reader *r, const char *text, struct loc loc)

@@ -1,6 +1,7 @@
 /* replay.c: the main() of every fuzz target in `make check`: feeds each file of the folders (or
  * files) named on the command line to LLVMFuzzerTestOneInput(), and each also cut in half and with
- * one byte changed. For real fuzzing, link the target with -fsanitize=fuzzer instead. */
+ * single bits turned. Without arguments fuzz_<name> takes $srcdir/tests/fuzz/corpus/<name>. For
+ * real fuzzing, link the target with -fsanitize=fuzzer instead. */
 #include "config.h"
 
 #include <dirent.h>
@@ -64,9 +65,22 @@ static void run_folder(const char *path)
     closedir(folder);
 }
 
+static void run_own_corpus(const char *program)
+{
+    char folder[4096];
+    const char *name = strstr(program, "fuzz_"), *srcdir = getenv("srcdir");
+    for (const char *next = name; next; next = strstr(next + 1, "fuzz_"))
+        name = next;
+    snprintf(folder, sizeof(folder), "%s/tests/fuzz/corpus/%s", srcdir ? srcdir : ".",
+             name ? name + 5 : "");
+    run_folder(folder);
+}
+
 int main(int argc, char **argv)
 {
     struct stat facts;
+    if (argc == 1)
+        run_own_corpus(argv[0]);
     for (int i = 1; i < argc; i++)
         if (stat(argv[i], &facts) == 0 && S_ISDIR(facts.st_mode))
             run_folder(argv[i]);
