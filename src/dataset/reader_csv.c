@@ -285,7 +285,7 @@ static enum rc read_rows(struct csv_load *c, struct diag *d)
     for (bool got = true; got;) {
         TRY(read_row(c, d));
         if (diag_is_full(d))
-            return d->rc;
+            return RC_DATA;
         TRY(csv_text_next(&c->text, &got, d));
     }
     return RC_OK;
@@ -326,7 +326,7 @@ static enum rc next_or_empty(struct csv_load *c, struct diag *d)
     TRY(csv_text_next(&c->text, &got, d));
     if (!got)
         return diag_error(d, RC_DATA, (struct loc){c->out->source, 0, 0}, "holds no data");
-    return d->n_errors > errors ? d->rc : RC_OK;
+    return d->n_errors > errors ? RC_DATA : RC_OK;
 }
 
 static enum rc describe(struct csv_load *c, enum dataset_target target, struct diag *d)
@@ -365,7 +365,7 @@ static enum rc load(struct csv_load *c, const struct dataset_want *want, struct 
         TRY(next_or_empty(c, d));
     TRY(read_rows(c, d));
     if (d->n_errors > errors)
-        return d->rc;
+        return RC_DATA;
     TRY(class_labels_finish(&c->labels, ds, d));
     return set_room(c, ds->rows, d);
 }
