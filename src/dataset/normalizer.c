@@ -95,7 +95,7 @@ static struct column_stats merge(const struct column_stats *stats, int64_t n)
 static bool is_constant(const struct column_stats *t, double divide)
 {
     double spread = t->max - t->min, size = fmax(fabs(t->min), fabs(t->max));
-    return spread / divide <= SPREAD_ABSOLUTE || spread <= SPREAD_RELATIVE * size;
+    return spread / fabs(divide) <= SPREAD_ABSOLUTE || spread <= SPREAD_RELATIVE * size;
 }
 
 static void warn_constant(const struct dataset *ds, int64_t column, double value, struct diag *d)

@@ -224,28 +224,28 @@ static float read_number(struct csv_load *c, int column, struct diag *d)
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-static bool resize(void *array, int64_t n, int64_t columns, size_t size)
+/* The array with room for n rows; where that fails the old one, and *ok is false. */
+static void *resized(void *old, int64_t n, int64_t columns, size_t size, bool *ok)
 {
-    void **at = array;
     int64_t bytes;
-    if (__builtin_mul_overflow(n, columns, &bytes) ||
-        __builtin_mul_overflow(bytes, (int64_t)size, &bytes))
-        return false;
-    void *more = realloc(*at, (size_t)bytes);
-    if (more)
-        *at = more;
-    return more != NULL;
+    bool fits = !__builtin_mul_overflow(n, columns, &bytes) &&
+                !__builtin_mul_overflow(bytes, (int64_t)size, &bytes);
+    BUG_IF(fits && bytes <= 0); /* realloc would free the array */
+    void *more = fits ? realloc(old, (size_t)bytes) : NULL;
+    *ok = *ok && more;
+    return more ? more : old;
 }
 
 static enum rc set_room(struct csv_load *c, int64_t rows, struct diag *d)
 {
     struct dataset *ds = c->out;
-    bool ok = resize(&ds->inputs, rows, ds->columns, sizeof(float)) &&
-              resize(&ds->origin, rows, 1, sizeof(*ds->origin));
+    bool ok = true;
+    ds->inputs = resized(ds->inputs, rows, ds->columns, sizeof(float), &ok);
+    ds->origin = resized(ds->origin, rows, 1, sizeof(*ds->origin), &ok);
     if (ds->target == DATASET_CLASSES)
-        ok = ok && resize(&ds->classes, rows, 1, sizeof(*ds->classes));
+        ds->classes = resized(ds->classes, rows, 1, sizeof(*ds->classes), &ok);
     if (ds->target == DATASET_VALUES)
-        ok = ok && resize(&ds->values, rows, ds->target_columns, sizeof(float));
+        ds->values = resized(ds->values, rows, ds->target_columns, sizeof(float), &ok);
     TRY_ALLOC(ok ? ds : NULL, d);
     c->room = rows;
     return RC_OK;
@@ -285,7 +285,7 @@ static enum rc read_rows(struct csv_load *c, struct diag *d)
     for (bool got = true; got;) {
         TRY(read_row(c, d));
         if (diag_is_full(d))
-            return d->rc;
+            return RC_DATA;
         TRY(csv_text_next(&c->text, &got, d));
     }
     return RC_OK;
@@ -326,7 +326,7 @@ static enum rc next_or_empty(struct csv_load *c, struct diag *d)
     TRY(csv_text_next(&c->text, &got, d));
     if (!got)
         return diag_error(d, RC_DATA, (struct loc){c->out->source, 0, 0}, "holds no data");
-    return d->n_errors > errors ? d->rc : RC_OK;
+    return d->n_errors > errors ? RC_DATA : RC_OK;
 }
 
 static enum rc describe(struct csv_load *c, enum dataset_target target, struct diag *d)
@@ -350,6 +350,7 @@ static enum rc load(struct csv_load *c, const struct dataset_want *want, struct 
 {
     struct dataset *ds = c->out;
     int errors = d->n_errors;
+    enum dataset_target target = c->inputs_only ? DATASET_NO_TARGET : want->target;
     TRY(class_labels_init(&c->labels, &ds->pool, want->n_class_names, want->class_names, d));
     TRY(next_or_empty(c, d));
     int header = c->attrs->header;
@@ -358,13 +359,13 @@ static enum rc load(struct csv_load *c, const struct dataset_want *want, struct 
     c->n_columns = c->text.n_fields;
     if (has_header)
         TRY(take_header(c, d));
-    TRY(choose_columns(c, want->target, d));
-    TRY(describe(c, want->target, d));
+    TRY(choose_columns(c, target, d));
+    TRY(describe(c, target, d));
     if (has_header)
         TRY(next_or_empty(c, d));
     TRY(read_rows(c, d));
     if (d->n_errors > errors)
-        return d->rc;
+        return RC_DATA;
     TRY(class_labels_finish(&c->labels, ds, d));
     return set_room(c, ds->rows, d);
 }

@@ -13,12 +13,13 @@
 
 struct diag data_kit_diag;
 
-static char folder[64];
+static char folder[256];
 static struct pool paths;
 
 void data_kit_setup(void)
 {
-    strcpy(folder, "/tmp/mptrain-data-XXXXXX");
+    const char *tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof(folder), "%s/mptrain-data-XXXXXX", tmp ? tmp : "/tmp");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     pool_init(&paths);
 }
@@ -120,7 +121,7 @@ int data_kit_run(const char *name, void (*add)(TCase *tc))
     Suite *suite = suite_create(name);
     TCase *tc = tcase_create(name);
     tcase_add_checked_fixture(tc, data_kit_setup, data_kit_teardown);
-    tcase_set_timeout(tc, 20);
+    tcase_set_timeout(tc, 60);
     add(tc);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
