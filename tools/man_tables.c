@@ -55,15 +55,10 @@ static void put_text(const char *text)
         putchar('\n');
 }
 
-/* Text as a sentence: begins with a capital, ends in a full stop. */
 static void put_sentence(const char *text)
 {
-    char line[1024];
-    size_t length = strlen(text);
-    bool ended = length == 0 || strchr(".:", text[length - 1]);
-    snprintf(line, sizeof(line), "%s%s", text, ended ? "" : ".");
-    line[0] = (char)toupper((unsigned char)line[0]);
-    put_text(line);
+    char line[KEY_TEXT_HELP_ROOM];
+    put_text(key_text_sentence(text, line));
 }
 
 static void put_option(const char *name, char letter, enum opt_type type, const char *value)

@@ -3,8 +3,9 @@
  *     8 bytes   magic "MPTRAIN1"
  *     4 bytes   length of the header, little-endian;  4 bytes CRC-32 of the header
  *     header    JSON: version, config, progress, class names, tensor table
- *     chunks    each tensor cut into byte planes, each plane deflated by zlib, or stored when deflate
- *               does not pay; offsets and lengths are in the tensor table, CRC-32 per tensor
+ *     chunks    one a tensor: its byte planes, lowest byte of the elements first, each deflated by
+ *               zlib, or stored when deflate does not pay; offsets and lengths are in the tensor
+ *               table, and a CRC-32 over the unpacked planes
  * Nothing may follow. The page mptrain-checkpoint(5) is the full description.
  *
  * Written to a temporary file in the same folder, fsync, rename, fsync of the folder: a kill at any
@@ -46,7 +47,7 @@ struct progress {
 /* One row of the table that maps struct progress to the header and back. */
 struct progress_field {
     const char *name;
-    enum { PROGRESS_INT, PROGRESS_FLOAT, PROGRESS_BOOL } type;
+    enum { PROGRESS_INT /* never negative */, PROGRESS_FLOAT, PROGRESS_BOOL } type;
     size_t offset;
     const char *help;
 };
@@ -86,7 +87,8 @@ struct checkpoint {
     int n_class_names;
     const char **class_names;
     int n_tensors;
-    struct checkpoint_entry *entries;
+    struct checkpoint_entry *entries;        /* in the order of the file */
+    const struct checkpoint_entry **by_name; /* sorted */
 };
 
 /* A tensor in the file. */
@@ -98,7 +100,7 @@ struct checkpoint_entry {
     uint64_t bytes;  /* of the data, unpacked */
     uint64_t offset; /* of its chunk, from the start of the file */
     uint64_t stored; /* bytes of its chunk */
-    uint32_t crc;    /* of the unpacked bytes */
+    uint32_t crc;    /* of the unpacked planes, one after another */
     int n_planes;
     uint64_t plane_bytes[8]; /* stored bytes of each plane; the top bit of none is used */
     bool plane_deflated[8];

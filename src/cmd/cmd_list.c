@@ -8,6 +8,7 @@
 #include "base/cpu.h"
 #include "base/str.h"
 #include "cmd/key_text.h"
+#include "cmd/wrap.h"
 #include "dataset/dataset.h"
 #include "op/op.h"
 #include "optim/optim.h"
@@ -33,7 +34,9 @@ static void print_keys(const struct key *rows, int indent)
         if (limits[0])
             printf(", %s", limits);
         printf(row->def ? " (default %s)\n" : " (%s)\n", key_text_default(row));
-        printf("%*s%s\n", indent + 4, "", row->help);
+        char help[KEY_TEXT_HELP_ROOM];
+        printf("%*s", indent + 4, "");
+        wrap_print(stdout, key_text_sentence(row->help, help), indent + 4);
     }
 }
 

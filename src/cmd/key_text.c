@@ -8,6 +8,7 @@
 #include "optim/optim.h"
 #include "optim/schedule.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,12 +54,25 @@ const char *key_text_range(const struct key *row, char out[KEY_TEXT_ROOM])
     str_float(high, row->max);
     /* Limits that only keep arithmetic in range are no news to the reader. */
     bool has_low = row->min > -1e15, has_high = row->max < 1e15;
-    if (has_low && has_high)
+    if (has_low && has_high && row->flags == 0)
+        snprintf(out, KEY_TEXT_ROOM, "%s to %s", low, high);
+    else if (has_low && has_high)
         snprintf(out, KEY_TEXT_ROOM, "%s %s, %s %s", from, low, to, high);
     else if (has_low)
         snprintf(out, KEY_TEXT_ROOM, "%s %s", from, low);
     else if (has_high)
         snprintf(out, KEY_TEXT_ROOM, "%s %s", to, high);
+    return out;
+}
+
+const char *key_text_sentence(const char *text, char out[KEY_TEXT_HELP_ROOM])
+{
+    size_t length = strlen(text);
+    bool ended = length == 0 || strchr(".:", text[length - 1]);
+    snprintf(out, KEY_TEXT_HELP_ROOM, "%s%s", text, ended ? "" : ".");
+    /* A first word with a colon is a name: "step: ..." */
+    if (out[strcspn(out, " :")] != ':')
+        out[0] = (char)toupper((unsigned char)out[0]);
     return out;
 }
 

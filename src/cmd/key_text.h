@@ -5,14 +5,17 @@
 
 #include "base/keys.h"
 
-enum { KEY_TEXT_ROOM = 256 };
+enum { KEY_TEXT_ROOM = 256, KEY_TEXT_HELP_ROOM = 1024 };
 
 /* "integer", "number", "list of numbers", "none | static | dynamic" */
 const char *key_text_type(const struct key *row, char out[KEY_TEXT_ROOM]);
-/* "above 0, at most 1"; "" where any value will do */
+/* "1 to 10", "above 0, at most 1"; "" where any value will do */
 const char *key_text_range(const struct key *row, char out[KEY_TEXT_ROOM]);
 /* "0.9", "\"\"", "required" */
 const char *key_text_default(const struct key *row);
+
+/* A help line as a sentence: begins with a capital, ends with a full stop. */
+const char *key_text_sentence(const char *text, char out[KEY_TEXT_HELP_ROOM]);
 
 /* The key tables of everything that stands in a config: the optimizers', the readers', the ops'.
  * kind: "op", "optimizer", "reader", "section"; NULL in at behind the last. */

@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 
 #include "base/str.h"
+#include "cmd/wrap.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -266,36 +267,15 @@ static void print_option(const struct opt *o, char *out, size_t size)
         snprintf(out, size, "%s--%s %s", letter, o->name, o->value);
 }
 
-enum { HELP_COLUMN = 26, HELP_WIDTH = 80 };
-
-/* Prints text in lines of HELP_WIDTH, each but the first behind `indent` blanks. */
-static void print_wrapped(FILE *to, const char *text, int indent)
-{
-    int column = indent;
-    while (*text) {
-        int length = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + length > HELP_WIDTH) {
-            fprintf(to, "\n%*s", indent, "");
-            column = indent;
-        } else if (column > indent) {
-            fputc(' ', to);
-            column++;
-        }
-        fwrite(text, 1, (size_t)length, to);
-        column += length;
-        text += length;
-        text += strspn(text, " ");
-    }
-    fputc('\n', to);
-}
+enum { HELP_COLUMN = 26 };
 
 void opt_help(const struct cmd *c, FILE *to)
 {
     fprintf(to, "usage: mptrain %s %s\n\n", c->name, c->usage);
-    print_wrapped(to, c->help, 0);
+    wrap_print(to, c->help, 0);
     if (c->about) {
         fputc('\n', to);
-        print_wrapped(to, c->about, 0);
+        wrap_print(to, c->about, 0);
     }
     fputs("\noptions:\n", to);
     const struct opt *o;
@@ -307,6 +287,6 @@ void opt_help(const struct cmd *c, FILE *to)
             fprintf(to, "\n%*s", HELP_COLUMN, "");
         else
             fprintf(to, "%*s", HELP_COLUMN - length, "");
-        print_wrapped(to, o->help, HELP_COLUMN);
+        wrap_print(to, o->help, HELP_COLUMN);
     }
 }

@@ -69,6 +69,7 @@ struct record_field {
     enum field_type type;
     size_t offset;
     const char *help;
+    size_t has; /* offset of the bool that tells whether the field is there; 0: it always is */
 };
 
 struct record_type_row {
