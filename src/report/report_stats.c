@@ -24,10 +24,10 @@ static bool same_cause(const struct report_cause *c, const struct record *r)
 static enum rc add_cause(struct report_stats *s, struct pool *pool, const struct record *r,
                          struct diag *d)
 {
-    struct report_cause *c = s->causes, *end = s->causes + s->n_causes;
-    while (c < end && !same_cause(c, r))
-        c++;
-    if (c == end) {
+    struct report_cause *c = NULL;
+    for (int i = 0; i < s->n_causes && !c; i++)
+        c = same_cause(&s->causes[i], r) ? &s->causes[i] : NULL;
+    if (!c) {
         size_t n = (size_t)s->n_causes;
         if ((n & (n - 1)) == 0) { /* room for the next power of two */
             c = pool_grow(pool, s->causes, n, n ? 2 * n : 1, sizeof(*c));

@@ -1,0 +1,1 @@
+mptrain checkpoint shwo x.mpt

@@ -1,0 +1,2 @@
+mkdir r
+mptrain report r nowhere
