@@ -1,4 +1,5 @@
-/* arena.c: see arena.h. Fresh pages come from mmap: zeroed, and not touched before they are used. */
+/* arena.c: see arena.h. Fresh pages come from mmap: zeroed, and not touched before they are used.
+ */
 #include "config.h"
 
 #include "base/arena.h"

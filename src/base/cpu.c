@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,17 +194,27 @@ static bool read_cache_file(int index, const char *file, char *out, int size)
     return ok;
 }
 
+/* The digits at *p as a number, 0 where there are none; moves *p behind them. */
+static long take_number(const char **p)
+{
+    long n = 0;
+    for (; **p >= '0' && **p <= '9' && n < LONG_MAX / 10 - 1; (*p)++)
+        n = 10 * n + (**p - '0');
+    return n;
+}
+
 /* "0-3,8" -> 5 */
 static long count_cpus(const char *list)
 {
     long n = 0;
     for (const char *p = list; *p >= '0' && *p <= '9';) {
-        char *end;
-        long first = strtol(p, &end, 10), last = first;
-        if (*end == '-')
-            last = strtol(end + 1, &end, 10);
+        long first = take_number(&p), last = first;
+        if (*p == '-') {
+            p++;
+            last = take_number(&p);
+        }
         n += last >= first ? last - first + 1 : 1;
-        p = *end == ',' ? end + 1 : end;
+        p += *p == ',';
     }
     return n > 0 ? n : 1;
 }
@@ -213,13 +224,15 @@ static void read_sysfs_caches(size_t size[CACHE_LEVELS + 1], long sharers[CACHE_
 {
     char text[256];
     for (int index = 0; read_cache_file(index, "level", text, sizeof(text)); index++) {
-        long level = strtol(text, NULL, 10);
+        const char *p = text;
+        long level = take_number(&p);
         if (level < 1 || level > CACHE_LEVELS)
             continue;
         if (!read_cache_file(index, "type", text, sizeof(text)) || text[0] == 'I')
             continue;
+        p = text;
         if (read_cache_file(index, "size", text, sizeof(text)))
-            size[level] = (size_t)strtoul(text, NULL, 10) * 1024; /* always "48K" */
+            size[level] = (size_t)take_number(&p) * 1024; /* always "48K" */
         if (read_cache_file(index, "shared_cpu_list", text, sizeof(text)))
             sharers[level] = count_cpus(text);
     }

@@ -1,5 +1,6 @@
 /* cpu.h: what this CPU can run. The only reader of cpuid: CPU bit, XCR0 (the kernel saves the
- * registers) and, for AMX, permission from the kernel (arch_prctl). Capped by --isa / MPTRAIN_ISA. */
+ * registers) and, for AMX, permission from the kernel (arch_prctl). Capped by --isa or MPTRAIN_ISA.
+ */
 #ifndef CPU_H
 #define CPU_H
 

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const kind_words[] = {"error", "warning", "note"};
 
@@ -25,15 +26,18 @@ static int put_place(char *out, size_t size, struct loc loc)
     return snprintf(out, size, "%s:%d:%d: ", loc.file, loc.line, loc.column);
 }
 
+PRINTF_LIKE(4, 0)
 static void add(struct diag *d, enum diag_kind kind, struct loc loc, const char *fmt, va_list args)
 {
     if (d->n_items == DIAG_MAX_ITEMS || d->n_dropped > 0) {
-        d->n_dropped++;
+        d->n_dropped += kind != DIAG_NOTE; /* a note goes with its error */
         return;
     }
     struct diag_item *item = &d->items[d->n_items++];
     size_t size = sizeof(item->text);
     item->kind = kind;
+    item->line = loc.file ? loc.line : 0;
+    item->column = loc.file ? loc.column : 0;
     int at = put_place(item->text, size, loc);
     if (at < 0 || (size_t)at >= size)
         return;
@@ -83,6 +87,37 @@ enum rc diag_no_memory(struct diag *d)
 bool diag_is_full(const struct diag *d)
 {
     return d->n_errors >= DIAG_MAX_ERRORS;
+}
+
+/* Number of items from i on that belong together: one and its notes. */
+static int group_length(const struct diag *d, int i)
+{
+    int n = 1;
+    while (i + n < d->n_items && d->items[i + n].kind == DIAG_NOTE)
+        n++;
+    return n;
+}
+
+static bool is_before(const struct diag_item *a, const struct diag_item *b)
+{
+    return a->line < b->line || (a->line == b->line && a->column < b->column);
+}
+
+void diag_sort(struct diag *d, int from)
+{
+    /* By insertion, a group at a time and item by item: there are few. */
+    for (int i = from, n; i < d->n_items; i += n) {
+        n = group_length(d, i);
+        int to = from;
+        while (to < i && !is_before(&d->items[i], &d->items[to]))
+            to += group_length(d, to);
+        for (int k = 0; k < n && to < i; k++) {
+            struct diag_item held = d->items[i + k];
+            memmove(&d->items[to + k + 1], &d->items[to + k],
+                    (size_t)(i - to) * sizeof(d->items[0]));
+            d->items[to + k] = held;
+        }
+    }
 }
 
 int diag_print(const struct diag *d, int from, FILE *to)

@@ -26,7 +26,8 @@ enum { DIAG_MAX_ERRORS = 20, DIAG_MAX_ITEMS = 80 };
 
 struct diag_item {
     enum diag_kind kind;
-    char text[640]; /* "file:line:column: error: ..." */
+    int line, column; /* 0: none */
+    char text[640];   /* "file:line:column: error: ..." */
 };
 
 struct diag {
@@ -46,6 +47,10 @@ enum rc diag_no_memory(struct diag *d);
 
 /* True once no further error will be kept: a good moment to stop looking for more. */
 bool diag_is_full(const struct diag *d);
+
+/* Puts the items from number `from` on into the order of the file, each with its notes; those
+ * without a line first. */
+void diag_sort(struct diag *d, int from);
 
 /* Prints the items from number `from` on to `to`; returns the number of items, so that warnings
  * can be printed early and errors later without repeating any. */

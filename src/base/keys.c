@@ -188,7 +188,7 @@ static bool read_bool(const struct field *f, const struct value *v, void *out)
 static bool read_text(const struct field *f, const struct value *v, void *out)
 {
     const char **to = out;
-    bool may_be_empty = f->row->def && !f->row->def[0];
+    bool may_be_empty = f->row->def && !f->row->def[0] && !(f->row->flags & KEY_NOT_EMPTY);
     if (v->kind != VALUE_SCALAR)
         return refuse(f, v, "text");
     if (f->d && is_null(v)) {
@@ -234,16 +234,17 @@ const char *keys_choice(const void *choices, int i)
 static void join(char *out, size_t size, const char *(*next)(const void *context, int i),
                  const void *context, const char *last)
 {
+    static const char more[] = ", ...";
     size_t used = 0;
     const char *word;
     out[0] = '\0';
     for (int i = 0; (word = next(context, i)) != NULL; i++) {
         const char *between = i == 0 ? "" : next(context, i + 1) ? ", " : last;
-        if (used + strlen(between) + strlen(word) + sizeof(", ...") > size) {
-            strcpy(out + used, ", ...");
+        if (used + strlen(between) + strlen(word) + sizeof(more) > size) {
+            memcpy(out + used, more, sizeof(more));
             return;
         }
-        used += (size_t)sprintf(out + used, "%s%s", between, word);
+        used += (size_t)snprintf(out + used, size - used, "%s%s", between, word);
     }
 }
 
@@ -413,7 +414,7 @@ static bool fill_defaults(struct section *s, struct pool *pool)
 {
     for (int i = 0; s->rows && s->rows[i].name; i++) {
         struct field f = {.row = &s->rows[i], .pool = pool};
-        void *at = (unsigned char *)s->at + f.row->offset;
+        void *at = (unsigned char *)s->at + (f.row->type == KEY_VALUE ? 0 : f.row->offset);
         s->origin[i] = (struct key_origin){s->loc, false};
         if ((f.row->type == KEY_TEXT || f.row->type == KEY_PATH) && !f.row->def)
             *(const char **)at = "";
@@ -438,7 +439,8 @@ static void read_entry(struct section *s, const struct value *key, const struct 
     struct field f = {.row = &s->rows[i], .pool = pool, .d = d};
     name_field(&f, s->where);
     s->origin[i] = (struct key_origin){v->loc, true};
-    (void)read_field(&f, v, (unsigned char *)s->at + f.row->offset);
+    if (f.row->offset != KEY_NO_FIELD)
+        (void)read_field(&f, v, (unsigned char *)s->at + f.row->offset);
 }
 
 static void report_missing(const struct section *s, struct diag *d)
@@ -483,17 +485,4 @@ struct key_origin keys_origin(const struct section *s, const char *name)
         i++;
     BUG_IF(!s->rows || !s->rows[i].name);
     return s->origin[i];
-}
-
-enum rc keys_resolve_paths(const struct section *s, const char *folder, struct pool *pool,
-                           struct diag *d)
-{
-    for (int i = 0; s->rows && s->rows[i].name; i++) {
-        const char **at = (const char **)((unsigned char *)s->at + s->rows[i].offset);
-        if (s->rows[i].type != KEY_PATH || !(*at)[0] || (*at)[0] == '/' || strcmp(folder, ".") == 0)
-            continue;
-        *at = pool_printf(pool, "%s/%s", folder, *at);
-        TRY_ALLOC(*at, d);
-    }
-    return RC_OK;
 }

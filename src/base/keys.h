@@ -30,7 +30,11 @@ enum key_type {
 enum key_flag {
     KEY_ABOVE_MIN = 1, /* min itself is out of range */
     KEY_BELOW_MAX = 2, /* max itself is out of range */
+    KEY_NOT_EMPTY = 4, /* text may be left out, but not be given as "" */
 };
+
+/* Offset of a KEY_VALUE row without a field: the owner looks the key up in the map. */
+#define KEY_NO_FIELD ((size_t)-1)
 
 struct key {
     const char *name;
@@ -67,7 +71,8 @@ struct section {
 
 /* Allocates and fills a struct of `size` bytes from a map (NULL: all defaults). Keys listed in
  * `other` (NULL-terminated, may be NULL) belong to someone else and are passed over, and take part
- * in suggestions. All problems go to d; RC_CONFIG if there was one, the rest is filled all the same. */
+ * in suggestions. All problems go to d; RC_CONFIG if there was one, the rest is filled all the
+ * same. */
 MUST_USE enum rc keys_read(struct section *out, const char *where, const struct key *rows,
                            size_t size, const struct value *map, struct loc loc,
                            const char *const *other, struct pool *pool, struct diag *d);

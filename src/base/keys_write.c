@@ -1,6 +1,6 @@
-/* keys_write.c: a section back into YAML (keys.h). What it writes reads back as the same values:
- * text goes into quotes wherever any YAML reader, of version 1.1 or 1.2, could take it for
- * something else. */
+/* keys_write.c: a section back into YAML (keys.h), and its paths. What it writes reads back as the
+ * same values: text goes into quotes wherever any YAML reader, of version 1.1 or 1.2, could take it
+ * for something else. */
 #include "config.h"
 
 #include "base/keys.h"
@@ -74,6 +74,21 @@ void keys_write_scalar(struct str *out, const char *text)
     str_puts(out, "\"");
 }
 
+enum rc keys_resolve_paths(const struct section *s, const char *folder, struct pool *pool,
+                           struct diag *d)
+{
+    for (int i = 0; s->rows && s->rows[i].name; i++) {
+        if (s->rows[i].type != KEY_PATH)
+            continue;
+        const char **at = (const char **)((unsigned char *)s->at + s->rows[i].offset);
+        if (!(*at)[0] || (*at)[0] == '/' || strcmp(folder, ".") == 0)
+            continue;
+        *at = pool_printf(pool, "%s/%s", folder, *at);
+        TRY_ALLOC(*at, d);
+    }
+    return RC_OK;
+}
+
 static void write_path(struct str *out, const char *path)
 {
     struct str full;
@@ -129,8 +144,6 @@ static bool is_list(const struct key *row)
 /* A default that only says "not given". */
 static bool is_absent(const struct key *row, const void *at)
 {
-    if (row->type == KEY_VALUE)
-        return true;
     if (row->type == KEY_FLOAT)
         return !isfinite(*(const double *)at);
     if (row->type == KEY_TEXT || row->type == KEY_PATH)
@@ -154,8 +167,10 @@ static void write_list(struct str *out, const struct key *row, const struct key_
 static void write_row(const struct section *s, int i, struct str *out, int indent)
 {
     const struct key *row = &s->rows[i];
+    if (row->type == KEY_VALUE)
+        return;
     const void *at = (const unsigned char *)s->at + row->offset;
-    if (is_absent(row, at) && (!s->origin[i].set || row->type == KEY_VALUE))
+    if (is_absent(row, at) && !s->origin[i].set)
         return;
     str_printf(out, "%*s%s: ", indent, "", row->name);
     if (is_list(row))

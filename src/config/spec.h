@@ -20,15 +20,15 @@ enum layer_kind { LAYER_OP, LAYER_RESIDUAL, LAYER_REPEAT };
 /* One item of `model`, or the loss. */
 struct layer {
     enum layer_kind kind;
-    const struct op *op;  /* LAYER_OP */
-    const char *name;     /* as given, or made: "linear1"; unique within its list */
-    bool named;           /* the user gave the name */
+    const struct op *op; /* LAYER_OP */
+    const char *name;    /* as given, or made: "linear1"; unique within its list */
+    bool named;          /* the user gave the name */
     struct loc loc;
     struct section attrs; /* LAYER_OP: the op's keys */
     struct key_list from; /* const char *: names of the layers it reads; n 0: the one before */
     struct loc from_loc;
-    int64_t times;        /* LAYER_REPEAT */
-    int n_layers;         /* LAYER_RESIDUAL, LAYER_REPEAT */
+    int64_t times; /* LAYER_REPEAT */
+    int n_layers;  /* LAYER_RESIDUAL, LAYER_REPEAT */
     struct layer *layers;
 };
 
@@ -43,7 +43,7 @@ struct precision_rule {
 };
 
 struct precision_spec {
-    int compute; /* index into fp32|bf16|fp16: use precision_dtype() */
+    int compute;     /* index into fp32|bf16|fp16: use precision_dtype() */
     int param_grads; /* 0 fp32, 1 compute */
     int n_rules;
     struct precision_rule *rules;
@@ -62,17 +62,20 @@ struct loss_scale_spec {
 };
 
 struct optimizer_spec {
+    const char *type;
     const struct optim *optim;
-    double lr, weight_decay;
+    double lr;
+    double weight_decay;  /* where not given: 0.01 for adamw, else 0 */
     int decay;            /* 0 all, 1 matrices */
     struct section attrs; /* the optimizer's own keys */
 };
 
 struct data_spec {
+    const char *type;
     const struct reader *reader;
     bool has_train, has_validation, has_test;
     struct section train, validation, test; /* the reader's keys */
-    double hold_out;  /* share of train that becomes validation */
+    double hold_out;                        /* share of train that becomes validation */
     bool shuffle;
     double divide;
     int normalize, normalize_by;
@@ -90,8 +93,8 @@ struct eval_spec {
 
 struct train_spec {
     int64_t batch, accumulate, epochs, steps; /* steps 0: by epochs */
-    double clip_norm; /* 0: no clipping */
-    int64_t max_skips; /* consecutive skipped steps that end the run */
+    double clip_norm;                         /* 0: no clipping */
+    int64_t max_skips;                        /* consecutive skipped steps that end the run */
     struct eval_spec eval;
 };
 
@@ -104,6 +107,13 @@ struct checkpoint_spec {
 struct log_spec {
     int64_t every; /* steps between step records */
 };
+
+/* Key tables of the sections that belong to the config itself (spec_keys.c). Those of `schedule`,
+ * and of each op, optimizer and reader, stand beside their code. */
+extern const struct key spec_top_keys[], spec_data_keys[], spec_layer_keys[], spec_residual_keys[],
+    spec_repeat_keys[], spec_precision_keys[], spec_precision_list_keys[], spec_loss_scale_keys[],
+    spec_optimizer_keys[], spec_train_keys[], spec_eval_keys[], spec_checkpoint_keys[],
+    spec_log_keys[];
 
 struct spec {
     struct pool pool;
@@ -123,12 +133,14 @@ struct spec {
     struct checkpoint_spec checkpoint;
     struct log_spec log;
     /* For writing the effective config and for messages: */
-    struct section top, data_section, precision_section, loss_scale_section, optimizer_section,
-        schedule_section, train_section, eval_section, checkpoint_section, log_section;
+    struct section top_section, data_section, precision_section, loss_scale_section,
+        optimizer_section, schedule_section, train_section, eval_section, checkpoint_section,
+        log_section;
 };
 
-/* Reads a config file and applies `sets` ("optimizer.lr=3e-4") through the same schema. All problems
- * go to d. RC_CONFIG, or RC_USAGE where only --set is wrong. On failure *out is released. */
+/* Reads a config file and applies `sets` ("optimizer.lr=3e-4") through the same schema. All
+ * problems go to d. RC_CONFIG, or RC_USAGE where only --set is wrong. On failure *out is released.
+ */
 MUST_USE enum rc config_load(struct spec *out, const char *path, const char *const *sets,
                              int n_sets, struct diag *d);
 /* The same from text in memory (a checkpoint's config): `name` stands in messages, relative paths

@@ -3,6 +3,8 @@
 
 #include "dataset/data_array.h"
 
+#include "base/half.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,19 +12,6 @@
 
 /* Largest array: beyond it the file is hostile or the machine too small. */
 #define MAX_BYTES ((int64_t)1 << 46)
-
-static float half_to_float(uint16_t h)
-{
-    int exponent = h >> 10 & 31, mantissa = h & 1023;
-    float x;
-    if (exponent == 31)
-        x = mantissa ? NAN : INFINITY;
-    else if (exponent == 0)
-        x = (float)mantissa * 0x1p-24f;
-    else
-        x = ldexpf((float)(mantissa + 1024), exponent - 25);
-    return h >> 15 ? -x : x;
-}
 
 #define CONVERSIONS(name, type)                                                                    \
     static float name##_to_float(const void *a, int64_t i)                                         \
@@ -44,7 +33,7 @@ CONVERSIONS(i64, int64_t)
 
 static float f16_to_float(const void *a, int64_t i)
 {
-    return half_to_float(((const uint16_t *)a)[i]);
+    return half_f16_to_f32(((const uint16_t *)a)[i]);
 }
 
 static float f32_to_float(const void *a, int64_t i)
@@ -259,11 +248,11 @@ static enum rc load(struct data_array *out, const char *path, data_array_header 
 }
 
 enum rc data_array_open(struct dataset *out, const char *inputs, const char *targets,
-                        data_array_header *header, enum dataset_target target, struct loc where,
-                        struct diag *d)
+                        data_array_header *header, enum dataset_target target,
+                        const struct section *split, struct diag *d)
 {
     if (target != DATASET_NO_TARGET && !targets[0])
-        return diag_error(d, RC_CONFIG, where,
+        return diag_error(d, RC_CONFIG, keys_origin(split, "targets").loc,
                           "%s: `targets` is missing: the loss compares with targets", out->name);
     struct data_array a;
     out->source = pool_strdup(&out->pool, inputs);

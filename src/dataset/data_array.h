@@ -48,9 +48,9 @@ MUST_USE enum rc data_array_to_inputs(struct data_array *a, struct dataset *ds, 
 MUST_USE enum rc data_array_to_targets(const struct data_array *a, enum dataset_target target,
                                        struct dataset *ds, struct diag *d);
 
-/* A whole split from one or two files (targets "": none). */
+/* A whole split from one or two files (targets "": none); split has a key `targets`. */
 MUST_USE enum rc data_array_open(struct dataset *out, const char *inputs, const char *targets,
                                  data_array_header *header, enum dataset_target target,
-                                 struct loc where, struct diag *d);
+                                 const struct section *split, struct diag *d);
 
 #endif

@@ -28,11 +28,20 @@ struct survey {
     struct column_stats *stats; /* (columns) */
 };
 
-static double element(const struct dataset *ds, int64_t row, int64_t column)
+/* A block's part of one row; behind the last column 0, so that loops have a fixed length, which
+ * compilers vectorise. */
+static void load(const struct dataset *ds, int64_t row, int64_t first, int64_t n,
+                 double out[BLOCK_COLUMNS])
 {
-    int64_t at = row * ds->columns + column;
-    return ds->dtype == DTYPE_U8 ? (double)((const uint8_t *)ds->inputs)[at]
-                                 : (double)((const float *)ds->inputs)[at];
+    int64_t at = row * ds->columns + first;
+    const uint8_t *bytes = (const uint8_t *)ds->inputs + at;
+    const float *floats = (const float *)ds->inputs + at;
+    if (ds->dtype == DTYPE_U8)
+        for (int64_t c = 0; c < n; c++)
+            out[c] = bytes[c];
+    else
+        for (int64_t c = 0; c < n; c++)
+            out[c] = (double)floats[c];
 }
 
 static void survey_block(void *context, int64_t block)
@@ -40,26 +49,30 @@ static void survey_block(void *context, int64_t block)
     const struct survey *s = context;
     const struct dataset *ds = s->ds;
     int64_t first = block * BLOCK_COLUMNS;
-    int64_t end = first + BLOCK_COLUMNS < ds->columns ? first + BLOCK_COLUMNS : ds->columns;
-    for (int64_t c = first; c < end; c++)
-        s->stats[c] = (struct column_stats){.min = INFINITY, .max = -INFINITY};
-    for (int64_t row = 0; row < ds->rows; row++)
-        for (int64_t c = first; c < end; c++) {
-            struct column_stats *t = &s->stats[c];
-            double x = element(ds, row, c);
-            t->mean += x;
-            t->min = x < t->min ? x : t->min;
-            t->max = x > t->max ? x : t->max;
+    int64_t n = ds->columns - first < BLOCK_COLUMNS ? ds->columns - first : BLOCK_COLUMNS;
+    double x[BLOCK_COLUMNS] = {0}, mean[BLOCK_COLUMNS] = {0}, square[BLOCK_COLUMNS] = {0};
+    double min[BLOCK_COLUMNS], max[BLOCK_COLUMNS], rows = (double)ds->rows;
+    for (int c = 0; c < BLOCK_COLUMNS; c++) {
+        min[c] = INFINITY;
+        max[c] = -INFINITY;
+    }
+    for (int64_t row = 0; row < ds->rows; row++) {
+        load(ds, row, first, n, x);
+        for (int c = 0; c < BLOCK_COLUMNS; c++) {
+            mean[c] += x[c];
+            min[c] = x[c] < min[c] ? x[c] : min[c];
+            max[c] = x[c] > max[c] ? x[c] : max[c];
         }
-    for (int64_t c = first; c < end; c++)
-        s->stats[c].mean /= (double)ds->rows;
-    for (int64_t row = 0; row < ds->rows; row++)
-        for (int64_t c = first; c < end; c++) {
-            double x = element(ds, row, c) - s->stats[c].mean;
-            s->stats[c].variance += x * x;
-        }
-    for (int64_t c = first; c < end; c++)
-        s->stats[c].variance /= (double)ds->rows;
+    }
+    for (int c = 0; c < BLOCK_COLUMNS; c++)
+        mean[c] /= rows;
+    for (int64_t row = 0; row < ds->rows; row++) {
+        load(ds, row, first, n, x);
+        for (int c = 0; c < BLOCK_COLUMNS; c++)
+            square[c] += (x[c] - mean[c]) * (x[c] - mean[c]);
+    }
+    for (int64_t c = 0; c < n; c++)
+        s->stats[first + c] = (struct column_stats){mean[c], square[c] / rows, min[c], max[c]};
 }
 
 /* All columns have equally many rows: the variance of all is the mean of the columns' variances
@@ -82,7 +95,7 @@ static struct column_stats merge(const struct column_stats *stats, int64_t n)
 static bool is_constant(const struct column_stats *t, double divide)
 {
     double spread = t->max - t->min, size = fmax(fabs(t->min), fabs(t->max));
-    return spread / divide <= SPREAD_ABSOLUTE || spread <= SPREAD_RELATIVE * size;
+    return spread / fabs(divide) <= SPREAD_ABSOLUTE || spread <= SPREAD_RELATIVE * size;
 }
 
 static void warn_constant(const struct dataset *ds, int64_t column, double value, struct diag *d)

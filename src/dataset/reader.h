@@ -36,9 +36,10 @@ struct synthetic_attrs {
 
 data_array_header reader_idx_header, reader_npy_header;
 
-/* Reads a whole CSV. inputs_only: `predict`: there need be no target column. */
+/* Reads a whole CSV; split is filled by csv's keys. inputs_only: `predict`: there need be no target
+ * column. */
 MUST_USE enum rc reader_csv_load(struct dataset *out, struct data_file *f,
-                                 const struct csv_attrs *attrs, struct loc where,
-                                 const struct dataset_want *want, bool inputs_only, struct diag *d);
+                                 const struct section *split, const struct dataset_want *want,
+                                 bool inputs_only, struct diag *d);
 
 #endif

@@ -39,7 +39,7 @@ enum { FIRST_ROWS = 256, FAST_DIGITS = 7 };
 struct csv_load {
     struct dataset *out;
     const struct csv_attrs *attrs;
-    struct loc where; /* of the split in the config */
+    const struct section *split;
     bool inputs_only;
     struct csv_text text;
     int n_columns;
@@ -58,14 +58,15 @@ static const char *next_name(const void *context, int i)
     return c->names && i < c->n_columns ? c->names[i] : NULL;
 }
 
-static enum rc no_such_column(struct csv_load *c, const char *what, struct diag *d)
+static enum rc no_such_column(struct csv_load *c, const char *key, const char *what, struct diag *d)
 {
-    diag_error(d, RC_CONFIG, c->where, "%s: %s has no column \"%s\" (%d columns, %s)", c->out->name,
+    struct loc where = keys_origin(c->split, key).loc;
+    diag_error(d, RC_CONFIG, where, "%s: %s has no column \"%s\" (%d columns, %s)", c->out->name,
                c->out->source, what, c->n_columns,
                c->names ? "by name or number" : "by number from 1: it has no header");
     const char *nearest = str_nearest(what, next_name, c);
     if (nearest)
-        diag_note(d, c->where, "did you mean \"%s\"?", nearest);
+        diag_note(d, where, "did you mean \"%s\"?", nearest);
     return RC_CONFIG;
 }
 
@@ -88,9 +89,11 @@ static enum rc find_column(struct csv_load *c, const char *what, int *column, st
 }
 
 /* Columns by name or number. optional: those that are not there are left out. */
-static enum rc find_columns(struct csv_load *c, const struct key_list *list, bool optional,
-                            int **columns, int *n, struct diag *d)
+static enum rc find_columns(struct csv_load *c, const char *key, bool optional, int **columns,
+                            int *n, struct diag *d)
 {
+    const struct key_list *list =
+        strcmp(key, "target") == 0 ? &c->attrs->target : &c->attrs->features;
     const char *const *texts = list->at;
     *n = 0;
     *columns = pool_array(&c->out->pool, (size_t)list->n + 1, sizeof(**columns));
@@ -101,20 +104,20 @@ static enum rc find_columns(struct csv_load *c, const struct key_list *list, boo
         if (column < 0 && optional)
             continue;
         if (column < 0)
-            return no_such_column(c, texts[i], d);
+            return no_such_column(c, key, texts[i], d);
         (*columns)[(*n)++] = column;
     }
     return RC_OK;
 }
 
 /* mark[column] counts its uses: more than one is an error. */
-static enum rc mark_columns(struct csv_load *c, const int *columns, int n, bool *mark,
-                            struct diag *d)
+static enum rc mark_columns(struct csv_load *c, const char *key, const int *columns, int n,
+                            bool *mark, struct diag *d)
 {
     for (int i = 0; i < n; i++) {
         if (mark[columns[i]])
-            return diag_error(d, RC_CONFIG, c->where, "%s: column %d is used twice", c->out->name,
-                              columns[i] + 1);
+            return diag_error(d, RC_CONFIG, keys_origin(c->split, key).loc,
+                              "%s: column %d is used twice", c->out->name, columns[i] + 1);
         mark[columns[i]] = true;
     }
     return RC_OK;
@@ -122,13 +125,13 @@ static enum rc mark_columns(struct csv_load *c, const int *columns, int n, bool 
 
 static enum rc choose_targets(struct csv_load *c, enum dataset_target target, struct diag *d)
 {
-    TRY(find_columns(c, &c->attrs->target, c->inputs_only, &c->targets, &c->n_targets, d));
+    TRY(find_columns(c, "target", c->inputs_only, &c->targets, &c->n_targets, d));
     if (target == DATASET_NO_TARGET)
         return RC_OK;
     if (c->attrs->target.n == 0)
         c->targets[c->n_targets++] = c->n_columns - 1;
     if (target == DATASET_CLASSES && c->n_targets != 1)
-        return diag_error(d, RC_CONFIG, c->where,
+        return diag_error(d, RC_CONFIG, keys_origin(c->split, "target").loc,
                           "%s: `target` names %d columns; class labels are one column",
                           c->out->name, c->n_targets);
     return RC_OK;
@@ -140,9 +143,9 @@ static enum rc choose_columns(struct csv_load *c, enum dataset_target target, st
     bool *mark = pool_array(pool, (size_t)c->n_columns, sizeof(*mark));
     TRY_ALLOC(mark, d);
     TRY(choose_targets(c, target, d));
-    TRY(mark_columns(c, c->targets, c->n_targets, mark, d));
-    TRY(find_columns(c, &c->attrs->features, false, &c->features, &c->n_features, d));
-    TRY(mark_columns(c, c->features, c->n_features, mark, d));
+    TRY(mark_columns(c, "target", c->targets, c->n_targets, mark, d));
+    TRY(find_columns(c, "features", false, &c->features, &c->n_features, d));
+    TRY(mark_columns(c, "features", c->features, c->n_features, mark, d));
     if (c->attrs->features.n > 0)
         return RC_OK;
     c->features = pool_array(pool, (size_t)c->n_columns, sizeof(*c->features));
@@ -221,28 +224,28 @@ static float read_number(struct csv_load *c, int column, struct diag *d)
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-static bool resize(void *array, int64_t n, int64_t columns, size_t size)
+/* The array with room for n rows; where that fails the old one, and *ok is false. */
+static void *resized(void *old, int64_t n, int64_t columns, size_t size, bool *ok)
 {
-    void **at = array;
     int64_t bytes;
-    if (__builtin_mul_overflow(n, columns, &bytes) ||
-        __builtin_mul_overflow(bytes, (int64_t)size, &bytes))
-        return false;
-    void *more = realloc(*at, (size_t)bytes);
-    if (more)
-        *at = more;
-    return more != NULL;
+    bool fits = !__builtin_mul_overflow(n, columns, &bytes) &&
+                !__builtin_mul_overflow(bytes, (int64_t)size, &bytes);
+    BUG_IF(fits && bytes <= 0); /* realloc would free the array */
+    void *more = fits ? realloc(old, (size_t)bytes) : NULL;
+    *ok = *ok && more;
+    return more ? more : old;
 }
 
 static enum rc set_room(struct csv_load *c, int64_t rows, struct diag *d)
 {
     struct dataset *ds = c->out;
-    bool ok = resize(&ds->inputs, rows, ds->columns, sizeof(float)) &&
-              resize(&ds->origin, rows, 1, sizeof(*ds->origin));
+    bool ok = true;
+    ds->inputs = resized(ds->inputs, rows, ds->columns, sizeof(float), &ok);
+    ds->origin = resized(ds->origin, rows, 1, sizeof(*ds->origin), &ok);
     if (ds->target == DATASET_CLASSES)
-        ok = ok && resize(&ds->classes, rows, 1, sizeof(*ds->classes));
+        ds->classes = resized(ds->classes, rows, 1, sizeof(*ds->classes), &ok);
     if (ds->target == DATASET_VALUES)
-        ok = ok && resize(&ds->values, rows, ds->target_columns, sizeof(float));
+        ds->values = resized(ds->values, rows, ds->target_columns, sizeof(float), &ok);
     TRY_ALLOC(ok ? ds : NULL, d);
     c->room = rows;
     return RC_OK;
@@ -282,7 +285,7 @@ static enum rc read_rows(struct csv_load *c, struct diag *d)
     for (bool got = true; got;) {
         TRY(read_row(c, d));
         if (diag_is_full(d))
-            return d->rc;
+            return RC_DATA;
         TRY(csv_text_next(&c->text, &got, d));
     }
     return RC_OK;
@@ -323,7 +326,7 @@ static enum rc next_or_empty(struct csv_load *c, struct diag *d)
     TRY(csv_text_next(&c->text, &got, d));
     if (!got)
         return diag_error(d, RC_DATA, (struct loc){c->out->source, 0, 0}, "holds no data");
-    return d->n_errors > errors ? d->rc : RC_OK;
+    return d->n_errors > errors ? RC_DATA : RC_OK;
 }
 
 static enum rc describe(struct csv_load *c, enum dataset_target target, struct diag *d)
@@ -347,6 +350,7 @@ static enum rc load(struct csv_load *c, const struct dataset_want *want, struct 
 {
     struct dataset *ds = c->out;
     int errors = d->n_errors;
+    enum dataset_target target = c->inputs_only ? DATASET_NO_TARGET : want->target;
     TRY(class_labels_init(&c->labels, &ds->pool, want->n_class_names, want->class_names, d));
     TRY(next_or_empty(c, d));
     int header = c->attrs->header;
@@ -355,26 +359,26 @@ static enum rc load(struct csv_load *c, const struct dataset_want *want, struct 
     c->n_columns = c->text.n_fields;
     if (has_header)
         TRY(take_header(c, d));
-    TRY(choose_columns(c, want->target, d));
-    TRY(describe(c, want->target, d));
+    TRY(choose_columns(c, target, d));
+    TRY(describe(c, target, d));
     if (has_header)
         TRY(next_or_empty(c, d));
     TRY(read_rows(c, d));
     if (d->n_errors > errors)
-        return d->rc;
+        return RC_DATA;
     TRY(class_labels_finish(&c->labels, ds, d));
     return set_room(c, ds->rows, d);
 }
 
-enum rc reader_csv_load(struct dataset *out, struct data_file *f, const struct csv_attrs *attrs,
-                        struct loc where, const struct dataset_want *want, bool inputs_only,
-                        struct diag *d)
+enum rc reader_csv_load(struct dataset *out, struct data_file *f, const struct section *split,
+                        const struct dataset_want *want, bool inputs_only, struct diag *d)
 {
+    const struct csv_attrs *attrs = split->at;
     static const char delimiters[] = {
         [CSV_AUTO] = 0,        [CSV_COMMA] = ',', [CSV_TAB] = '\t',
         [CSV_SEMICOLON] = ';', [CSV_SPACE] = ' ',
     };
-    struct csv_load c = {.out = out, .attrs = attrs, .where = where, .inputs_only = inputs_only};
+    struct csv_load c = {.out = out, .attrs = attrs, .split = split, .inputs_only = inputs_only};
     TRY(csv_text_init(&c.text, f, delimiters[attrs->delimiter], attrs->skip_lines, d));
     enum rc rc = load(&c, want, d);
     csv_text_release(&c.text);
@@ -388,7 +392,7 @@ static enum rc open_file(struct dataset *out, const char *path, const struct sec
     out->source = out->target_source = pool_strdup(&out->pool, path);
     TRY_ALLOC(out->source, d);
     TRY(data_file_open(&f, out->source, d));
-    enum rc rc = reader_csv_load(out, &f, split->at, split->loc, want, inputs_only, d);
+    enum rc rc = reader_csv_load(out, &f, split, want, inputs_only, d);
     data_file_close(&f);
     return rc;
 }

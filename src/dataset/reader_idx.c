@@ -83,8 +83,8 @@ static enum rc idx_open(struct dataset *out, const struct section *split,
                         const struct dataset_want *want, struct diag *d)
 {
     const struct idx_attrs *attrs = split->at;
-    TRY(data_array_open(out, attrs->inputs, attrs->targets, reader_idx_header, want->target,
-                        split->loc, d));
+    TRY(data_array_open(out, attrs->inputs, attrs->targets, reader_idx_header, want->target, split,
+                        d));
     images_get_a_channel(out);
     return RC_OK;
 }
@@ -92,7 +92,7 @@ static enum rc idx_open(struct dataset *out, const struct section *split,
 static enum rc idx_open_inputs(struct dataset *out, const char *path, const struct section *split,
                                struct diag *d)
 {
-    TRY(data_array_open(out, path, "", reader_idx_header, DATASET_NO_TARGET, split->loc, d));
+    TRY(data_array_open(out, path, "", reader_idx_header, DATASET_NO_TARGET, split, d));
     images_get_a_channel(out);
     return RC_OK;
 }

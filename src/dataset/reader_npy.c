@@ -246,13 +246,13 @@ static enum rc npy_open(struct dataset *out, const struct section *split,
 {
     const struct npy_attrs *attrs = split->at;
     return data_array_open(out, attrs->inputs, attrs->targets, reader_npy_header, want->target,
-                           split->loc, d);
+                           split, d);
 }
 
 static enum rc npy_open_inputs(struct dataset *out, const char *path, const struct section *split,
                                struct diag *d)
 {
-    return data_array_open(out, path, "", reader_npy_header, DATASET_NO_TARGET, split->loc, d);
+    return data_array_open(out, path, "", reader_npy_header, DATASET_NO_TARGET, split, d);
 }
 
 const struct reader reader_npy = {

@@ -95,44 +95,50 @@ static void fill_block(void *context, int64_t block)
     }
 }
 
-static enum rc set_shape(struct dataset *ds, const struct synthetic_attrs *attrs, struct loc where,
-                         struct diag *d)
+static struct loc place(const struct section *split, const char *key)
+{
+    return keys_origin(split, key).loc;
+}
+
+static enum rc set_shape(struct dataset *ds, const struct synthetic_attrs *attrs,
+                         const struct section *split, struct diag *d)
 {
     const int64_t *shape = attrs->shape.at;
     int64_t total = attrs->rows;
     if (attrs->shape.n < 1 || attrs->shape.n >= TENSOR_MAX_RANK)
-        return diag_error(d, RC_CONFIG, where, "%s: `shape` has %d numbers; 1 to %d are allowed",
-                          ds->name, attrs->shape.n, TENSOR_MAX_RANK - 1);
+        return diag_error(d, RC_CONFIG, place(split, "shape"),
+                          "%s: `shape` has %d numbers; 1 to %d are allowed", ds->name,
+                          attrs->shape.n, TENSOR_MAX_RANK - 1);
     ds->rank = attrs->shape.n;
     ds->rows = attrs->rows;
     ds->columns = 1;
     for (int i = 0; i < ds->rank; i++) {
         ds->dims[i] = shape[i];
         if (__builtin_mul_overflow(total, shape[i], &total) || total > MAX_NUMBERS)
-            return diag_error(d, RC_CONFIG, where, "%s: `rows` and `shape` ask for too much data",
-                              ds->name);
+            return diag_error(d, RC_CONFIG, place(split, "rows"),
+                              "%s: `rows` and `shape` ask for too much data", ds->name);
         ds->columns *= shape[i];
     }
     return RC_OK;
 }
 
 static enum rc set_target(struct dataset *ds, const struct synthetic_attrs *attrs,
-                          enum dataset_target target, struct loc where, struct diag *d)
+                          enum dataset_target target, const struct section *split, struct diag *d)
 {
     if (attrs->classes > 0 && attrs->target_columns > 0)
-        return diag_error(d, RC_CONFIG, where, "%s: give `classes` or `target_columns`, not both",
-                          ds->name);
+        return diag_error(d, RC_CONFIG, place(split, "target_columns"),
+                          "%s: give `classes` or `target_columns`, not both", ds->name);
     if (target == DATASET_CLASSES && attrs->classes == 0)
-        return diag_error(d, RC_CONFIG, where, "%s: `classes` is missing: the loss wants classes",
-                          ds->name);
+        return diag_error(d, RC_CONFIG, place(split, "classes"),
+                          "%s: `classes` is missing: the loss wants classes", ds->name);
     if (target == DATASET_VALUES && attrs->target_columns == 0)
-        return diag_error(d, RC_CONFIG, where,
+        return diag_error(d, RC_CONFIG, place(split, "target_columns"),
                           "%s: `target_columns` is missing: the loss wants values", ds->name);
     ds->target = target;
     ds->target_columns = target == DATASET_VALUES ? attrs->target_columns : 0;
     if (ds->rows > MAX_NUMBERS / (ds->target_columns + 1))
-        return diag_error(d, RC_CONFIG, where, "%s: `rows` and `target_columns` ask for too much",
-                          ds->name);
+        return diag_error(d, RC_CONFIG, place(split, "target_columns"),
+                          "%s: `rows` and `target_columns` ask for too much", ds->name);
     return RC_OK;
 }
 
@@ -165,8 +171,8 @@ static enum rc synthetic_open(struct dataset *out, const struct section *split,
                               const struct dataset_want *want, struct diag *d)
 {
     const struct synthetic_attrs *attrs = split->at;
-    TRY(set_shape(out, attrs, split->loc, d));
-    TRY(set_target(out, attrs, want->target, split->loc, d));
+    TRY(set_shape(out, attrs, split, d));
+    TRY(set_target(out, attrs, want->target, split, d));
     out->dtype = DTYPE_F32;
     out->source = out->target_source = "synthetic";
     struct synthesis s = {

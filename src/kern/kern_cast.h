@@ -1,6 +1,6 @@
-/* kern_cast.h: conversions between FP32 and the half types, in bulk: round to nearest even, NaN stays
- * NaN with its sign, overflow becomes inf, subnormals are kept. One table of rows (scalar, avx2,
- * avx512), all with the same bits; picked once from base/cpu.
+/* kern_cast.h: conversions between FP32 and the half types, in bulk: round to nearest even, NaN
+ * stays NaN with its sign, overflow becomes inf, subnormals are kept. One table of rows (scalar,
+ * avx2, avx512), all with the same bits; picked once from base/cpu.
  *
  * Everything but kern_gemm computes in FP32 over tiles of KERN_TILE elements that fit in L1, read
  * and written through kern_load and kern_store: so no op knows a half type. */

@@ -11,7 +11,7 @@ enum { LANES = 16 };
 /* The lanes that hold elements, where `left` elements are to come. */
 static inline __mmask16 lanes(int64_t left)
 {
-    return left >= LANES ? (__mmask16)0xFFFF : (__mmask16)((1u << left) - 1);
+    return _cvtu32_mask16(left >= LANES ? 0xFFFFu : (1u << left) - 1u);
 }
 
 static inline __m256i round_bf16(__m512i u)
@@ -25,38 +25,61 @@ static inline __m256i round_bf16(__m512i u)
     return _mm512_cvtepi32_epi16(_mm512_mask_or_epi32(h, is_nan, top, _mm512_set1_epi32(0x40)));
 }
 
+/* A whole vector: the compiler drops the mask. */
+static const __mmask16 whole = 0xFFFF;
+
+static inline void f32_to_bf16_step(__mmask16 k, const float *x, uint16_t *out)
+{
+    _mm256_mask_storeu_epi16(out, k, round_bf16(_mm512_maskz_loadu_epi32(k, x)));
+}
+
 static void f32_to_bf16(int64_t n, const float *x, uint16_t *out)
 {
-    for (int64_t i = 0; i < n; i += LANES) {
-        __mmask16 k = lanes(n - i);
-        _mm256_mask_storeu_epi16(out + i, k, round_bf16(_mm512_maskz_loadu_epi32(k, x + i)));
-    }
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        f32_to_bf16_step(whole, x + i, out + i);
+    f32_to_bf16_step(lanes(n - i), x + i, out + i);
+}
+
+static inline void f32_to_f16_step(__mmask16 k, const float *x, uint16_t *out)
+{
+    __m512 v = _mm512_maskz_loadu_ps(k, x);
+    _mm256_mask_storeu_epi16(out, k, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
 
 static void f32_to_f16(int64_t n, const float *x, uint16_t *out)
 {
-    for (int64_t i = 0; i < n; i += LANES) {
-        __mmask16 k = lanes(n - i);
-        __m512 v = _mm512_maskz_loadu_ps(k, x + i);
-        _mm256_mask_storeu_epi16(out + i, k, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
-    }
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        f32_to_f16_step(whole, x + i, out + i);
+    f32_to_f16_step(lanes(n - i), x + i, out + i);
+}
+
+static inline void bf16_to_f32_step(__mmask16 k, const uint16_t *x, float *out)
+{
+    __m512i u = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(k, x));
+    _mm512_mask_storeu_epi32(out, k, _mm512_slli_epi32(u, 16));
 }
 
 static void bf16_to_f32(int64_t n, const uint16_t *x, float *out)
 {
-    for (int64_t i = 0; i < n; i += LANES) {
-        __mmask16 k = lanes(n - i);
-        __m512i u = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(k, x + i));
-        _mm512_mask_storeu_epi32(out + i, k, _mm512_slli_epi32(u, 16));
-    }
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        bf16_to_f32_step(whole, x + i, out + i);
+    bf16_to_f32_step(lanes(n - i), x + i, out + i);
+}
+
+static inline void f16_to_f32_step(__mmask16 k, const uint16_t *x, float *out)
+{
+    _mm512_mask_storeu_ps(out, k, _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(k, x)));
 }
 
 static void f16_to_f32(int64_t n, const uint16_t *x, float *out)
 {
-    for (int64_t i = 0; i < n; i += LANES) {
-        __mmask16 k = lanes(n - i);
-        _mm512_mask_storeu_ps(out + i, k, _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(k, x + i)));
-    }
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        f16_to_f32_step(whole, x + i, out + i);
+    f16_to_f32_step(lanes(n - i), x + i, out + i);
 }
 
 static int64_t count32(int64_t n, const void *x, uint32_t mask)

@@ -23,8 +23,7 @@
 
 static const struct gemm_row *const rows[] = {
 #ifdef HAVE_AMX
-    &kern_gemm_amx_bf16,
-    &kern_gemm_amx_f16x2,
+    &kern_gemm_amx_bf16,    &kern_gemm_amx_f16x2,
 #else
     ABSENT("amx_bf16", ISA_AMX),
     ABSENT("amx_f16x2", ISA_AMX),
@@ -44,8 +43,7 @@ static const struct gemm_row *const rows[] = {
 #else
     ABSENT("avx2_f32", ISA_AVX2),
 #endif
-    &kern_gemm_blas,
-    &kern_gemm_ref,
+    &kern_gemm_blas,        &kern_gemm_ref,
 };
 
 enum { N_ROWS = COUNT_OF(rows) };
@@ -62,8 +60,7 @@ static void take(struct gemm_plan *out, const struct gemm_row *row)
     out->row = row;
     out->threads = par_threads();
     if (out->desc.b_is_weight)
-        out->packed_bytes =
-            row->block ? kern_gemm_block_packed_bytes(out) : row->packed_bytes(out);
+        out->packed_bytes = row->block ? kern_gemm_block_packed_bytes(out) : row->packed_bytes(out);
     out->scratch_bytes = row->block ? kern_gemm_block_scratch_bytes(out) : row->scratch_bytes(out);
 }
 
@@ -73,6 +70,8 @@ void kern_gemm_plan(struct gemm_plan *out, const struct gemm_desc *desc)
     out->desc = *desc;
     for (int i = 0; i < N_ROWS; i++) {
         const char *reason = refusal(rows[i], desc);
+        if (!reason && rows[i]->slow_on && strstr(cpu_name(), rows[i]->slow_on))
+            reason = rows[i]->slow_reason;
         if (!reason) {
             take(out, rows[i]);
             return;

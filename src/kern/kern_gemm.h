@@ -30,12 +30,12 @@ enum gemm_act {
 
 /* What is known when the plan is made. */
 struct gemm_desc {
-    int64_t m, n, k;         /* the largest that a run will use; a run may use fewer */
-    bool a_trans, b_trans;   /* A is stored (K,M); B is stored (N,K) */
-    enum dtype a, b, c;      /* how they are stored */
-    enum dtype compute;      /* A and B are rounded to this type (nearest even) before they are
-                                multiplied; products and sums are FP32 */
-    bool b_is_weight;        /* B will be packed ahead with kern_gemm_pack */
+    int64_t m, n, k;       /* the largest that a run will use; a run may use fewer */
+    bool a_trans, b_trans; /* A is stored (K,M); B is stored (N,K) */
+    enum dtype a, b, c;    /* how they are stored */
+    enum dtype compute;    /* A and B are rounded to this type (nearest even) before they are
+                              multiplied; products and sums are FP32 */
+    bool b_is_weight;      /* B will be packed ahead with kern_gemm_pack */
     bool bias;
     enum gemm_act act;
 };
@@ -65,8 +65,9 @@ struct gemm_args {
     int64_t m, n, k;
     const void *a;
     int64_t lda;
-    const void *b; /* stored as desc.b, or the packed panel where desc.b_is_weight and packed_bytes */
-    int64_t ldb;   /* ignored for a packed panel */
+    const void
+        *b;      /* stored as desc.b, or the packed panel where desc.b_is_weight and packed_bytes */
+    int64_t ldb; /* ignored for a packed panel */
     void *c;
     int64_t ldc;
     bool add;          /* add to what C holds; otherwise C is never read */

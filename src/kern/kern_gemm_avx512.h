@@ -1,5 +1,5 @@
-/* kern_gemm_avx512.h: vectors of 16 floats for the GEMM rows that run on AVX-512 and above, and what
- * those rows share. Included by files compiled for AVX-512 only. */
+/* kern_gemm_avx512.h: vectors of 16 floats for the GEMM rows that run on AVX-512 and above, and
+ * what those rows share. Included by files compiled for AVX-512 only. */
 #ifndef KERN_GEMM_AVX512_H
 #define KERN_GEMM_AVX512_H
 
@@ -13,10 +13,12 @@ enum { LANES = 16, TILE_COLS = 32 /* nr of every row here */ };
 
 ALWAYS_512 __mmask16 first_lanes(int64_t n)
 {
-    return n >= LANES ? (__mmask16)0xFFFF : n <= 0 ? (__mmask16)0 : (__mmask16)((1u << n) - 1);
+    unsigned lanes = n >= LANES ? 0xFFFFu : n <= 0 ? 0 : (1u << n) - 1;
+    return (__mmask16)lanes;
 }
 
-/* 16 FP32 to BF16: nearest even, subnormals kept (vcvtneps2bf16 would flush them), NaN stays NaN. */
+/* 16 FP32 to BF16: nearest even, subnormals kept (vcvtneps2bf16 would flush them), NaN stays NaN.
+ */
 ALWAYS_512 __m256i bf16_from_f32(__m512 x)
 {
     __m512i u = _mm512_castps_si512(x), top = _mm512_srli_epi32(u, 16);
@@ -63,7 +65,7 @@ ALWAYS_512 void transpose_16x16(__m512 r[16])
             r[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(x, y));
             r[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(x, y));
         }
-    /* r[4 g + c] holds, in its 128-bit lane l, column 4 l + c of rows 4 g .. 4 g + 3 */
+        /* r[4 g + c] holds, in its 128-bit lane l, column 4 l + c of rows 4 g .. 4 g + 3 */
 #pragma GCC unroll 4
     for (int c = 0; c < 4; c++) {
         __m512 a = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x44);
@@ -90,7 +92,9 @@ void kern_gemm_avx512_store(const struct gemm_out *o, int64_t row, int64_t col,
  * bf16: low is NULL; for fp16: the value is panel + low, exactly, and the result tells whether an
  * inf or NaN is among them (it stands in panel, low is 0 there). */
 struct pack16_shape {
-    int mr, a_stride, k_unit;
+    int mr;
+    int a_stride, a_step; /* elements from a row to the next, from 32 k to the next 32 */
+    int k_unit;
 };
 bool kern_gemm_pack16_a(const struct gemm_operand *s, const struct pack16_shape *shape,
                         uint16_t *panel, uint16_t *low);

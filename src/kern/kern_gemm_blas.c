@@ -1,6 +1,6 @@
-/* kern_gemm_blas.c: blas_f32: operands widened to FP32, rounded to the compute type first, and given
- * to OpenBLAS's cblas_sgemm, one thread per call, called from our own loop over blocks of C. The
- * only file that knows OpenBLAS.
+/* kern_gemm_blas.c: blas_f32: operands widened to FP32, rounded to the compute type first, and
+ * given to OpenBLAS's cblas_sgemm, one thread per call, called from our own loop over blocks of C.
+ * The only file that knows OpenBLAS.
  *
  * OpenBLAS chooses its kernels while it is loaded, and chooses its oldest (Prescott, SSE3) on a CPU
  * that it does not know by number. So it is loaded at the first use, after OPENBLAS_CORETYPE is set
@@ -21,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the library ------------------------------------------------------------------------------- */
+/* --- the library -------------------------------------------------------------------------------
+ */
 
 enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 }; /* of the CBLAS interface */
 
@@ -49,7 +50,8 @@ static const char *fitting_core(void)
     return cpu_best() >= ISA_AVX2 ? "Prescott" : NULL; /* capped */
 }
 
-/* A function of the library; through memory, as C knows no cast between the two kinds of pointer. */
+/* A function of the library; through memory, as C knows no cast between the two kinds of pointer.
+ */
 static bool find(void *library, const char *name, void *function)
 {
     void *p = dlsym(library, name);
@@ -117,8 +119,9 @@ const char *kern_gemm_blas_note(void)
         return "OpenBLAS (libopenblas.so.0) is not installed: blas_f32 cannot run";
     if (level_of_core(blas.core) >= (wide ? ISA_AVX512 : ISA_AVX2))
         return NULL;
-    int used = snprintf(blas.note, sizeof(blas.note), "OpenBLAS runs its %s kernels on a CPU with %s",
-                        blas.core, wide ? "AVX-512" : "AVX2");
+    int used =
+        snprintf(blas.note, sizeof(blas.note), "OpenBLAS runs its %s kernels on a CPU with %s",
+                 blas.core, wide ? "AVX-512" : "AVX2");
     if (blas.asked[0])
         snprintf(blas.note + used, sizeof(blas.note) - (size_t)used,
                  " (%s=%s is set): blas_f32 is slow", core_variable, blas.asked);
@@ -128,7 +131,8 @@ const char *kern_gemm_blas_note(void)
     return blas.note;
 }
 
-/* --- operands in FP32 -------------------------------------------------------------------------- */
+/* --- operands in FP32 --------------------------------------------------------------------------
+ */
 
 static bool in_place(enum dtype stored, enum dtype compute)
 {
@@ -173,7 +177,8 @@ static void widen_b(const struct gemm_desc *d, int64_t n, int64_t k, const void 
     par_for(d->b_trans ? n : k, widen_row, &job);
 }
 
-/* --- blocks ------------------------------------------------------------------------------------ */
+/* --- blocks ------------------------------------------------------------------------------------
+ */
 
 enum {
     MOST_ROWS = 256, /* of a block of C */
@@ -284,7 +289,8 @@ static void one_block(void *context, int64_t index)
         finish_row(job, row + i, col, n, sum + i * ld_sum);
 }
 
-/* --- the row ----------------------------------------------------------------------------------- */
+/* --- the row -----------------------------------------------------------------------------------
+ */
 
 static size_t b_bytes(const struct gemm_desc *d)
 {

@@ -14,9 +14,11 @@
 enum {
     MOST_ROWS = 512, /* of a block of C */
     MOST_COLS = 1024,
-    WANTED_BLOCKS = 32,      /* enough for the threads to share evenly */
-    CHUNK_UNIT = 32,         /* chunks of K start at multiples of it */
-    ALONE = 1 << 14,         /* elements of B that one thread packs faster than a team wakes up */
+    WANTED_BLOCKS = 32, /* enough for the threads to share evenly */
+    FEW_ROWS = 4,       /* panels of A and of B: the proportions of a small block */
+    FEW_COLS = 8,
+    CHUNK_UNIT = 32, /* chunks of K start at multiples of it */
+    ALONE = 1 << 14, /* elements of B that one thread packs faster than a team wakes up */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -53,7 +55,8 @@ static struct chunks cut_k(const struct gemm_block *b, int64_t k)
     return c;
 }
 
-/* --- how C is cut ------------------------------------------------------------------------------ */
+/* --- how C is cut ------------------------------------------------------------------------------
+ */
 
 struct grid {
     int64_t rows, cols; /* of a block: multiples of mr and nr */
@@ -86,11 +89,13 @@ static struct grid cut_c(const struct gemm_block *b, const struct chunks *k, int
         g.rows = g.rows / 2;
         even(&g, b, m, n);
     }
+    /* more rows re-use B, more columns re-use the packing of A: each down to its worth, first */
+    int64_t rows_worth = FEW_ROWS * b->mr, cols_worth = FEW_COLS * b->nr;
     while (g.down * g.across < WANTED_BLOCKS && g.rows * g.cols * k->k > 2 * b->least_work) {
         int64_t r = g.rows / b->mr, c = g.cols / b->nr;
         if (r == 1 && c == 1)
             break;
-        if (r >= c)
+        if (c == 1 || (r > 1 && g.rows * cols_worth >= g.cols * rows_worth))
             g.rows = (r + 1) / 2 * b->mr;
         else
             g.cols = (c + 1) / 2 * b->nr;
@@ -99,7 +104,8 @@ static struct grid cut_c(const struct gemm_block *b, const struct chunks *k, int
     return g;
 }
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* --- memory ------------------------------------------------------------------------------------
+ */
 
 static size_t aligned(size_t bytes)
 {
@@ -124,14 +130,15 @@ static size_t a_panel_bytes(const struct gemm_block *b)
     return aligned((size_t)(b->mr * b->a_stride) * b->element);
 }
 
-/* Sums of all tiles of a block where K has several chunks, else of one tile. Not less for a run
+/* Sums of all tiles of a block where K has several chunks, else of two tiles. Not less for a run
  * with smaller sizes than the plan's: the grid's choices do not count here, only its limits. */
 static size_t sum_bytes(const struct gemm_block *b, const struct gemm_desc *d)
 {
-    int64_t tiles = 1;
+    int64_t tiles = 2;
     if (d->k > b->k_chunk)
         tiles = quotient_up(least(d->m, MOST_ROWS + b->mr), b->mr) *
-                quotient_up(least(d->n, MOST_COLS + b->nr), b->nr);
+                    quotient_up(least(d->n, MOST_COLS + b->nr), b->nr) +
+                1;
     return (size_t)tiles * (size_t)(b->mr * b->nr) * sizeof(float);
 }
 
@@ -152,7 +159,8 @@ size_t kern_gemm_block_scratch_bytes(const struct gemm_plan *p)
     return shared + thread_bytes(b, &p->desc) * (size_t)p->threads;
 }
 
-/* --- packing B --------------------------------------------------------------------------------- */
+/* --- packing B ---------------------------------------------------------------------------------
+ */
 
 struct packed_b {
     const struct gemm_block *block;
@@ -225,7 +233,8 @@ void kern_gemm_block_pack(const struct gemm_plan *p, const void *b, int64_t ldb,
     pack_all(&job);
 }
 
-/* --- the product ------------------------------------------------------------------------------- */
+/* --- the product -------------------------------------------------------------------------------
+ */
 
 struct job {
     const struct gemm_desc *d;
@@ -281,24 +290,26 @@ static void one_panel(const struct work *w, int64_t chunk, int64_t row)
                           .a_low = w->a_low,
                           .resume = chunk > 0};
     int64_t tiles_across = (w->col_end - w->col + nr - 1) / nr;
-    float *sum = w->sums;
-    if (b->k.n > 1)
-        sum += (row - w->row) / mr * tiles_across * mr * nr;
+    int64_t tile = b->k.n > 1 ? (row - w->row) / mr * tiles_across : 0;
+    struct gemm_tile before = t;
     for (int64_t col = w->col; col < w->col_end; col += nr) {
         const char *panel = chunk_of_b(b, col / nr, chunk);
         t.cols = (int)least(w->col_end - col, nr);
         t.b = panel;
-        t.sum = sum;
+        t.sum = w->sums + tile * mr * nr;
         if (b->marks) {
             t.b_low = panel + panel_bytes(b->block, &b->k) / 2;
             t.special = special || b->marks[col / nr * b->k.n + chunk];
         }
         b->block->multiply(&t);
-        if (last)
-            finish(job, row, col, &t);
-        if (b->k.n > 1)
-            sum += mr * nr;
+        /* the tile before this one: its sums are long out of the multiplier */
+        if (last && col > w->col)
+            finish(job, row, col - nr, &before);
+        before = t;
+        tile = b->k.n > 1 ? tile + 1 : !tile;
     }
+    if (last)
+        finish(job, row, w->col + (tiles_across - 1) * nr, &before);
 }
 
 static void one_block(void *context, int64_t index)

@@ -4,7 +4,8 @@
  * C is cut into a grid of blocks by the size of the problem alone. One thread computes a block
  * whole: for each chunk of K, for each mr rows of A: pack them (they fit in L1), then run along the
  * packed B of the block (it fits in L2), one mr x nr tile of C at a time. Sums stay in FP32 from
- * chunk to chunk, so where K is cut changes no bit. C is read and written once, with the last chunk.
+ * chunk to chunk, so where K is cut changes no bit. C is read and written once, with the last
+ * chunk.
  *
  * An A panel is (mr, a_stride): k runs along a row. A B panel holds nr columns for all of K:
  *     FP32   (K, nr)
@@ -26,8 +27,8 @@ struct gemm_operand {
 
 /* One tile: sum (mr, nr) = [sum +] A panel · B panel. */
 struct gemm_tile {
-    int rows, cols; /* that are wanted; at least 1 */
-    int64_t n_k;    /* a multiple of k_unit */
+    int rows, cols;        /* that are wanted; at least 1 */
+    int64_t n_k;           /* a multiple of k_unit */
     const void *a, *a_low; /* (mr, a_stride); low: of rows with two parts */
     const void *b, *b_low;
     float *sum;   /* (mr, nr) f32 */

@@ -18,7 +18,8 @@
 
 enum { NR = 2 * VL, A_STRIDE = K_CHUNK + 16 };
 
-/* --- packing ----------------------------------------------------------------------------------- */
+/* --- packing -----------------------------------------------------------------------------------
+ */
 
 ALWAYS V take(const struct gemm_operand *s, int64_t at, int64_t n, enum dtype from, enum dtype to)
 {
@@ -114,7 +115,8 @@ static bool pack_b(const struct gemm_operand *s, void *panel, void *low)
     return false;
 }
 
-/* --- the product ------------------------------------------------------------------------------- */
+/* --- the product -------------------------------------------------------------------------------
+ */
 
 ALWAYS void product(const struct gemm_tile *t, const int rows, const int vectors)
 {
@@ -162,7 +164,8 @@ static void multiply(const struct gemm_tile *t)
     PRODUCT_OF_ROWS(MR)
 }
 
-/* --- what happens to a finished tile ----------------------------------------------------------- */
+/* --- what happens to a finished tile -----------------------------------------------------------
+ */
 
 ALWAYS V merged(const struct gemm_out *o, int64_t at, int64_t col, const float *sum, int n,
                 enum dtype dtype)
@@ -186,9 +189,26 @@ ALWAYS void merge_as(const struct gemm_out *o, int64_t row, int64_t col, const s
         }
 }
 
+/* A whole tile that only has to be narrowed. */
+ALWAYS void copy_as(const struct gemm_out *o, int64_t row, int64_t col, const struct gemm_tile *t,
+                    enum dtype dtype)
+{
+    const float *sum = t->sum;
+    void *c = o->c;
+    int64_t at = row * o->ldc + col, ldc = o->ldc;
+    for (int i = t->rows; i > 0; i--, sum += NR, at += ldc) {
+        v_write(c, at, VL, dtype, v_load(sum));
+        v_write(c, at + VL, VL, dtype, v_load(sum + VL));
+    }
+}
+
 ALWAYS void store_as(const struct gemm_out *o, int64_t row, int64_t col, const struct gemm_tile *t,
                      enum dtype dtype)
 {
+    if (t->cols == NR && !o->add && !o->bias && !o->relu) {
+        copy_as(o, row, col, t, dtype);
+        return;
+    }
     for (int i = 0; i < t->rows; i++)
         for (int j = 0; j < t->cols; j += VL) {
             int n = t->cols - j < VL ? t->cols - j : VL;
@@ -232,7 +252,7 @@ static const struct gemm_block block = {
     .k_chunk = K_CHUNK,
     .a_stride = A_STRIDE,
     .element = sizeof(float),
-    .least_work = 2 << 20,
+    .least_work = 4 << 20,
     .pack_a = pack_a,
     .pack_b = pack_b,
     .multiply = multiply,

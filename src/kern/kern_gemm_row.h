@@ -17,6 +17,8 @@ struct gemm_row {
     bool flushes; /* subnormal operands, products or sums count as zero */
     /* NULL: accepts; else why not, a fixed text. The level is checked before. */
     const char *(*accepts)(const struct gemm_desc *d);
+    /* Where it would run, but a row below is faster on CPUs whose brand holds this word. */
+    const char *slow_on, *slow_reason;
     /* Either a block, to run on kern_gemm_block.c: so that files compiled for an instruction set
      * call nothing outside. Or functions of its own: */
     const struct gemm_block *block;

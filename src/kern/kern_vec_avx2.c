@@ -4,4 +4,5 @@
 #define VEC_ROW kern_vec_avx2
 #define VEC_NAME "avx2"
 #define VEC_NEEDS ISA_AVX2
+#define VEC_LANES 8 /* floats in a register */
 #include "kern/kern_vec_body.h"

@@ -4,4 +4,5 @@
 #define VEC_ROW kern_vec_avx512
 #define VEC_NAME "avx512"
 #define VEC_NEEDS ISA_AVX512
+#define VEC_LANES 16 /* floats in a register */
 #include "kern/kern_vec_body.h"

@@ -1,7 +1,7 @@
 /* kern_vec_body.h: the elementwise functions of kern_vec.h in portable C, written so that the
  * compiler vectorises them: no calls, no branches, selects between computed values. Included once
- * per instruction set by kern_vec_<isa>.c, which defines VEC_ROW, VEC_NAME and VEC_NEEDS; the flags
- * of that file's library decide what comes out, and tests/lint/vector looks.
+ * per instruction set by kern_vec_<isa>.c, which defines VEC_ROW, VEC_NAME, VEC_NEEDS and
+ * VEC_LANES; the flags of that file's library decide what comes out, and tests/lint/vector looks.
  *
  * Special values are the limits of the functions: gelu, silu and their like give -0 at -inf, not
  * the NaN of -inf * 0. NaN in gives NaN out everywhere. Subnormal results are rounded, not flushed.
@@ -16,10 +16,13 @@
 #include <string.h>
 
 /* Element i of the output depends on element i of the inputs only, even where they are the same
- * memory: without this, the run-time test for overlap would send in-place calls to scalar code. */
+ * memory: without VEC_LOOP, the run-time test for overlap would send in-place calls to scalar code.
+ * VEC_UNROLL keeps the partial sums in registers. */
 #ifdef __clang__
+#define VEC_UNROLL _Pragma("clang loop unroll(full)")
 #define VEC_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #else
+#define VEC_UNROLL _Pragma("GCC unroll 8")
 #define VEC_LOOP _Pragma("GCC ivdep")
 #endif
 
@@ -292,58 +295,52 @@ static void do_axpy(int64_t n, float a, const float *x, float *y)
 }
 
 /* Sums: 32 partial sums in a fixed order, the same on every row, then FP64 over them. The compiler
- * may not reorder additions, so the lanes are spelled out as two vectors (a GNU C extension that
- * falls back to smaller vectors). */
-typedef float vec_lanes __attribute__((vector_size(64)));
+ * may not reorder additions, so the lanes are spelled out as vectors (a GNU C extension), read in
+ * place. */
+typedef float vec_lanes __attribute__((vector_size(4 * VEC_LANES), aligned(4), may_alias));
 
-enum { SUM_LANES = 32 };
+enum { SUM_LANES = 32, SUM_VECTORS = SUM_LANES / VEC_LANES };
 
-struct lanes {
-    vec_lanes low, high;
-};
-
-static inline double add_up(const struct lanes *s)
+static inline double add_up(const float *lane /* (SUM_LANES) */)
 {
-    float lane[SUM_LANES];
-    memcpy(lane, s, sizeof(lane));
     double sum = 0.0;
     for (int l = 0; l < SUM_LANES; l++)
         sum += (double)lane[l];
     return sum;
 }
 
-/* The next SUM_LANES elements at x, of which the first n count; zeros behind. */
-static inline void load_lanes(struct lanes *out, int64_t n, const float *x)
-{
-    if (n >= SUM_LANES) {
-        memcpy(out, x, sizeof(*out));
-    } else {
-        memset(out, 0, sizeof(*out));
-        memcpy(out, x, (size_t)n * sizeof(*x));
-    }
-}
-
 static double do_sum(int64_t n, const float *x)
 {
-    struct lanes s = {{0}, {0}}, v;
-    for (int64_t i = 0; i < n; i += SUM_LANES) {
-        load_lanes(&v, n - i, x + i);
-        s.low += v.low;
-        s.high += v.high;
+    vec_lanes s[SUM_VECTORS] = {{0}};
+    float lane[SUM_LANES];
+    int64_t i = 0;
+    for (; i + SUM_LANES <= n; i += SUM_LANES) {
+        const vec_lanes *v = (const void *)(x + i);
+        VEC_UNROLL
+        for (int j = 0; j < SUM_VECTORS; j++)
+            s[j] += v[j];
     }
-    return add_up(&s);
+    memcpy(lane, s, sizeof(lane));
+    for (int64_t l = 0; i + l < n; l++)
+        lane[l] += x[i + l];
+    return add_up(lane);
 }
 
 static double do_dot(int64_t n, const float *x, const float *y)
 {
-    struct lanes s = {{0}, {0}}, v, w;
-    for (int64_t i = 0; i < n; i += SUM_LANES) {
-        load_lanes(&v, n - i, x + i);
-        load_lanes(&w, n - i, y + i);
-        s.low += v.low * w.low;
-        s.high += v.high * w.high;
+    vec_lanes s[SUM_VECTORS] = {{0}};
+    float lane[SUM_LANES];
+    int64_t i = 0;
+    for (; i + SUM_LANES <= n; i += SUM_LANES) {
+        const vec_lanes *v = (const void *)(x + i), *w = (const void *)(y + i);
+        VEC_UNROLL
+        for (int j = 0; j < SUM_VECTORS; j++)
+            s[j] += v[j] * w[j];
     }
-    return add_up(&s);
+    memcpy(lane, s, sizeof(lane));
+    for (int64_t l = 0; i + l < n; l++)
+        lane[l] += x[i + l] * y[i + l];
+    return add_up(lane);
 }
 
 /* The largest by the order of integers, which a compiler may rearrange. NaN comes out on top. */

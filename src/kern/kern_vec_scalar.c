@@ -5,4 +5,5 @@
 #define VEC_ROW kern_vec_scalar
 #define VEC_NAME "scalar"
 #define VEC_NEEDS ISA_SCALAR
+#define VEC_LANES 4 /* floats in a register */
 #include "kern/kern_vec_body.h"

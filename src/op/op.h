@@ -99,7 +99,7 @@ struct op {
     void (*plan)(struct op_planner *p, struct node *n);
     void (*forward)(const struct op_run *r, const struct node *n);
     /* Writes (or adds to, n->grad_adds) the gradients of those inputs that have one, and writes (or
-     * adds to, r->add_dparams) those of the params. NULL for a loss whose backward is in forward. */
+     * adds to, r->add_dparams) those of the params. */
     void (*backward)(const struct op_run *r, const struct node *n);
     double (*flops)(const struct graph *g, const struct node *n); /* forward, full batch; NULL: 0 */
 
@@ -145,8 +145,8 @@ MUST_USE enum rc op_add_saved(struct graph *g, struct node *n, const char *suffi
 MUST_USE enum rc op_shape_same(struct graph *g, struct node *n,
                                struct diag *d); /* a whole shape() */
 
-/* The keys init and init_scale of every layer with weights: put OP_INIT_KEYS(struct, field) into its
- * key table, where field is a struct op_init_attrs. */
+/* The keys init and init_scale of every layer with weights: put OP_INIT_KEYS(struct, field) into
+ * its key table, where field is a struct op_init_attrs. */
 struct op_init_attrs {
     int kind;     /* enum init_kind */
     double scale; /* 0: the usual one of the kind */
@@ -164,8 +164,8 @@ MUST_USE enum rc op_check_init(const struct node *n, const struct op_init_attrs 
 struct init op_init(const struct op_init_attrs *a, int64_t fan_in, int64_t fan_out);
 
 /* ---- for plan() ---- */
-/* Picks the row for GEMM `slot` of the node, books its scratch, and where B is a weight that the row
- * wants packed adds the shadow tensor of `param`. */
+/* Picks the row for GEMM `slot` of the node, books its scratch, and where B is a weight that the
+ * row wants packed adds the shadow tensor of `param`. */
 void op_plan_gemm(struct op_planner *p, struct node *n, int slot, const struct gemm_desc *desc,
                   int param);
 void op_plan_scratch(struct node *n, size_t bytes);

@@ -32,11 +32,13 @@ static void mask_tile(void *context, int64_t at, int64_t n)
     const struct job *j = context;
     float tile[KERN_TILE], out[KERN_TILE];
     const float *x = kern_load(j->from, at, n, tile);
-    for (int64_t i = 0; i < n; i += 4) {
-        uint32_t words[4];
-        rng_words(j->key, (uint64_t)(at + i) / 4, words);
-        for (int64_t k = 0; k < 4 && i + k < n; k++)
-            out[i + k] = words[k] < j->dropped ? 0 : x[i + k] * j->factor;
+    uint32_t words[KERN_TILE];
+    rng_many(j->key, (uint64_t)at / 4, (n + 3) / 4, words);
+    const uint32_t dropped = j->dropped;
+    const float factor = j->factor;
+    for (int64_t i = 0; i < n; i++) { /* a select: a branch would guess wrong */
+        float kept = x[i] * factor;
+        out[i] = words[i] < dropped ? 0 : kept;
     }
     (j->add ? kern_store_add : kern_store)(j->to, at, n, out);
 }

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #define PI 3.14159265358979323846
 
@@ -52,6 +53,14 @@ static const char *const type_names[] = {
     [SCHEDULE_LINEAR] = "linear",
     [SCHEDULE_COSINE] = "cosine",
 };
+
+bool schedule_uses(int type, const char *key)
+{
+    for (size_t i = 0; i < COUNT_OF(uses); i++)
+        if (strcmp(uses[i].key, key) == 0)
+            return uses[i].types >> type & 1;
+    return true;
+}
 
 static enum rc check_effect(const struct section *s, struct diag *d)
 {

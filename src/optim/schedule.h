@@ -4,6 +4,7 @@
 
 #include "base/keys.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum schedule_type { SCHEDULE_CONSTANT, SCHEDULE_STEP, SCHEDULE_LINEAR, SCHEDULE_COSINE };
@@ -19,6 +20,9 @@ struct schedule {
 };
 
 extern const struct key schedule_keys[];
+
+/* Does this type read the key? */
+bool schedule_uses(int type, const char *key);
 
 /* Refuses keys that have no effect for the type, and orders of updates that make no sense.
  * planned: steps of the whole run, where known; 0: not yet. */

@@ -3,8 +3,9 @@
 
 #include "gemm_case.h"
 
+#include "base/cpu.h"
 #include "base/half.h"
-#include "base/rc.h"
+#include "base/par.h"
 #include "base/rng.h"
 
 #include <check.h>
@@ -14,6 +15,8 @@
 #include <string.h>
 
 enum { GAP = 3, GUARD = 0x5A };
+
+const enum dtype gemm_types[GEMM_N_TYPES] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16};
 
 float gemm_round(float x, enum dtype t)
 {
@@ -221,4 +224,55 @@ const char *gemm_case_name(const struct gemm_case *x)
              dtype_name(d->b), dtype_name(d->c), dtype_name(d->compute), x->add ? " add" : "",
              d->b_is_weight ? " packed" : "", d->bias ? " bias" : "", acts[d->act]);
     return name;
+}
+
+/* All rows give ref's bits. */
+void gemm_check_bits(const struct gemm_desc *desc, bool add)
+{
+    struct gemm_case x;
+    gemm_case_init(&x, desc, add, FILL_INTEGERS);
+    void *right = gemm_case_run(&x, "ref");
+    for (int r = 0; kern_gemm_row_name(r); r++) {
+        void *c = gemm_case_run(&x, kern_gemm_row_name(r));
+        if (c && memcmp(c, right, gemm_case_c_bytes(&x)) != 0)
+            ck_abort_msg("%s is not ref: %s", kern_gemm_row_name(r), gemm_case_name(&x));
+        free(c);
+    }
+    free(right);
+    gemm_case_release(&x);
+}
+
+/* Takes bits off a number, one choice after the other. */
+static bool flip(unsigned *bits)
+{
+    bool b = *bits & 1;
+    *bits >>= 1;
+    return b;
+}
+
+struct gemm_desc gemm_some_desc(int64_t m, int64_t n, int64_t k, enum dtype compute, unsigned bits)
+{
+    struct gemm_desc d = {.m = m, .n = n, .k = k, .compute = compute};
+    d.a_trans = flip(&bits);
+    d.b_trans = flip(&bits);
+    d.b_is_weight = flip(&bits);
+    d.bias = flip(&bits);
+    d.act = flip(&bits) ? GEMM_ACT_RELU : GEMM_ACT_NONE;
+    d.a = gemm_types[bits % 3];
+    d.b = gemm_types[bits / 3 % 3];
+    d.c = gemm_types[bits / 9 % 3];
+    return d;
+}
+
+void gemm_case_cap(const char *isa)
+{
+    static struct diag d;
+    diag_init(&d);
+    ck_assert_int_eq(cpu_init(isa, &d), RC_OK);
+}
+
+void gemm_case_setup(void)
+{
+    gemm_case_cap(NULL);
+    par_set_threads(1); /* a team wakes up slowly on a busy machine; `threads` takes several */
 }

@@ -5,6 +5,10 @@
 
 #include "kern/kern_gemm.h"
 
+/* fp32, bf16, fp16 */
+enum { GEMM_N_TYPES = 3 };
+extern const enum dtype gemm_types[GEMM_N_TYPES];
+
 struct gemm_case {
     struct gemm_desc desc;
     bool add;
@@ -39,6 +43,16 @@ float gemm_case_at(const struct gemm_case *x, const void *c, int64_t i, int64_t 
 /* The exact product of the rounded operands plus what is added, before the activation; and the sum
  * of the sizes of all that went into it, for error bounds. */
 double gemm_case_exact(const struct gemm_case *x, int64_t i, int64_t j, double *size);
+
+/* A desc whose other choices are made by the bits of a number: 32 * 27 different ones. */
+struct gemm_desc gemm_some_desc(int64_t m, int64_t n, int64_t k, enum dtype compute, unsigned bits);
+/* Small integers: all rows give ref's bits. */
+void gemm_check_bits(const struct gemm_desc *desc, bool add);
+
+/* cpu_init(isa), which must succeed. */
+void gemm_case_cap(const char *isa);
+/* Fixture: the best level, one thread. */
+void gemm_case_setup(void);
 
 float gemm_round(float x, enum dtype t);
 /* "m 3 n 5 k 7 tn a bf16 b fp16 c fp32 compute bf16 add packed bias relu" */

@@ -1,5 +1,6 @@
 /* test_gemm.c: every row of kern_gemm that runs here, against `ref` bit for bit where arithmetic is
- * exact, against FP64 within derived bounds elsewhere; edges, strides, threads, special values. */
+ * exact, against FP64 within derived bounds elsewhere; edges, strides, threads, the choice of a
+ * row. Special values: test_gemm_special.c. */
 #include "config.h"
 
 #include "gemm_case.h"
@@ -14,61 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const enum dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16};
-
-static void cap(const char *isa)
-{
-    static struct diag d;
-    diag_init(&d);
-    ck_assert_int_eq(cpu_init(isa, &d), RC_OK);
-}
-
-static void setup(void)
-{
-    cap(NULL);
-    par_set_threads(2);
-}
-
-/* --- exact: small integers --------------------------------------------------------------------- */
-
-/* All rows give ref's bits. */
-static void check_bits(const struct gemm_desc *desc, bool add)
-{
-    struct gemm_case x;
-    gemm_case_init(&x, desc, add, FILL_INTEGERS);
-    void *right = gemm_case_run(&x, "ref");
-    for (int r = 0; kern_gemm_row_name(r); r++) {
-        void *c = gemm_case_run(&x, kern_gemm_row_name(r));
-        if (c && memcmp(c, right, gemm_case_c_bytes(&x)) != 0)
-            ck_abort_msg("%s is not ref: %s", kern_gemm_row_name(r), gemm_case_name(&x));
-        free(c);
-    }
-    free(right);
-    gemm_case_release(&x);
-}
-
-/* Takes bits off a number, one choice after the other. */
-static bool flip(unsigned *bits)
-{
-    bool b = *bits & 1;
-    *bits >>= 1;
-    return b;
-}
-
-static struct gemm_desc some_desc(int64_t m, int64_t n, int64_t k, enum dtype compute,
-                                  unsigned bits)
-{
-    struct gemm_desc d = {.m = m, .n = n, .k = k, .compute = compute};
-    d.a_trans = flip(&bits);
-    d.b_trans = flip(&bits);
-    d.b_is_weight = flip(&bits);
-    d.bias = flip(&bits);
-    d.act = flip(&bits) ? GEMM_ACT_RELU : GEMM_ACT_NONE;
-    d.a = types[bits % 3];
-    d.b = types[bits / 3 % 3];
-    d.c = types[bits / 9 % 3];
-    return d;
-}
+/* --- exact: small integers ---------------------------------------------------------------------
+ */
 
 enum { ALL_DESCS = 32 * 27 };
 
@@ -80,8 +28,17 @@ START_TEST(ref_knows_a_product_by_hand)
     struct gemm_plan p;
     const char *reason;
     ck_assert(kern_gemm_plan_row(&p, &d, "ref", &reason));
-    struct gemm_args g = {.m = 2, .n = 2, .k = 3, .a = a, .lda = 3, .b = b, .ldb = 2,
-                          .c = c, .ldc = 2, .add = true, .bias = bias};
+    struct gemm_args g = {.m = 2,
+                          .n = 2,
+                          .k = 3,
+                          .a = a,
+                          .lda = 3,
+                          .b = b,
+                          .ldb = 2,
+                          .c = c,
+                          .ldc = 2,
+                          .add = true,
+                          .bias = bias};
     kern_gemm_run(&p, &g);
     ck_assert(c[0] == 18 && c[1] == 0 && c[2] == 27 && c[3] == 0);
 }
@@ -89,10 +46,10 @@ END_TEST
 
 START_TEST(bits_all_types)
 {
-    for (size_t t = 0; t < COUNT_OF(types); t++)
+    for (size_t t = 0; t < GEMM_N_TYPES; t++)
         for (unsigned i = 0; i < ALL_DESCS; i++) {
-            struct gemm_desc d = some_desc(33, 35, 37, types[t], i);
-            check_bits(&d, i % 5 % 2);
+            struct gemm_desc d = gemm_some_desc(33, 35, 37, gemm_types[t], i);
+            gemm_check_bits(&d, i % 5 % 2);
         }
 }
 END_TEST
@@ -109,8 +66,8 @@ START_TEST(bits_all_sizes)
         if ((i % N_EDGES + i / N_EDGES) % 5 != i / N_EDGES / N_EDGES % 5)
             continue; /* every pair of sizes comes, every triple would take long */
         choice = choice * 1664525u + 1013904223u;
-        struct gemm_desc d = some_desc(m, n, k, types[i % 3], choice >> 8);
-        check_bits(&d, choice >> 31);
+        struct gemm_desc d = gemm_some_desc(m, n, k, gemm_types[i % 3], choice >> 8);
+        gemm_check_bits(&d, choice >> 31);
     }
 }
 END_TEST
@@ -118,31 +75,33 @@ END_TEST
 /* Several blocks and several chunks of K, on every row. */
 START_TEST(bits_large_sizes)
 {
-    static const int64_t shapes[][3] = {{1, 10, 1500}, {530, 17, 70}, {20, 1063, 33},
+    static const int64_t shapes[][3] = {{1, 10, 1500},  {530, 17, 70},   {20, 1063, 33},
                                         {90, 70, 1301}, {260, 150, 400}, {37, 41, 2049}};
-    for (unsigned i = 0; i < 8 * COUNT_OF(shapes) * 3; i++) {
-        const int64_t *s = shapes[i / 8 % COUNT_OF(shapes)];
-        struct gemm_desc d = some_desc(s[0], s[1], s[2], types[i % 3], i * 37);
-        check_bits(&d, i % 2);
+    for (unsigned i = 0; i < COUNT_OF(shapes) * 3 * 3; i++) {
+        const int64_t *s = shapes[i % COUNT_OF(shapes)];
+        struct gemm_desc d = gemm_some_desc(s[0], s[1], s[2], gemm_types[i / COUNT_OF(shapes) % 3],
+                                            i * 2654435761u >> 7);
+        gemm_check_bits(&d, i % 2);
     }
 }
 END_TEST
 
 START_TEST(bits_empty)
 {
-    for (size_t t = 0; t < COUNT_OF(types); t++)
+    for (size_t t = 0; t < GEMM_N_TYPES; t++)
         for (unsigned i = 0; i < 64; i++) {
-            struct gemm_desc d = some_desc(5, 7, 0, types[t], i * 27);
-            check_bits(&d, i % 2);
-            d = some_desc(0, 7, 3, types[t], i * 27);
-            check_bits(&d, i % 2);
-            d = some_desc(5, 0, 3, types[t], i * 27);
-            check_bits(&d, i % 2);
+            struct gemm_desc d = gemm_some_desc(5, 7, 0, gemm_types[t], i * 27);
+            gemm_check_bits(&d, i % 2);
+            d = gemm_some_desc(0, 7, 3, gemm_types[t], i * 27);
+            gemm_check_bits(&d, i % 2);
+            d = gemm_some_desc(5, 0, 3, gemm_types[t], i * 27);
+            gemm_check_bits(&d, i % 2);
         }
 }
 END_TEST
 
-/* --- within bounds: random numbers ------------------------------------------------------------- */
+/* --- within bounds: random numbers -------------------------------------------------------------
+ */
 
 /* How far C may be from the exact value. n additions and one product in FP32: n eps times the sum
  * of sizes; narrowed once: half an ulp, at least half of the smallest subnormal. */
@@ -176,8 +135,8 @@ START_TEST(random_numbers)
     static const int64_t shapes[][3] = {{1, 10, 9}, {17, 33, 65}, {70, 40, 130}, {40, 35, 1031}};
     for (unsigned i = 0; i < COUNT_OF(shapes) * 3 * 8; i++) {
         const int64_t *s = shapes[i % COUNT_OF(shapes)];
-        struct gemm_desc d =
-            some_desc(s[0], s[1], s[2], types[i / COUNT_OF(shapes) % 3], i * 2654435761u >> 8);
+        struct gemm_desc d = gemm_some_desc(s[0], s[1], s[2], gemm_types[i / COUNT_OF(shapes) % 3],
+                                            i * 2654435761u >> 8);
         struct gemm_case x;
         d.act = GEMM_ACT_NONE;
         gemm_case_init(&x, &d, i % 3 == 0, FILL_NORMAL);
@@ -188,11 +147,12 @@ START_TEST(random_numbers)
 }
 END_TEST
 
-/* Any finite FP16 patterns, subnormals among them: the split into two BF16 numbers loses nothing. */
+/* Any finite FP16 patterns, subnormals among them: the split into two BF16 numbers loses nothing.
+ */
 START_TEST(fp16_exact)
 {
-    struct gemm_desc d = {.m = 50, .n = 70, .k = 90, .a = DTYPE_F16, .b = DTYPE_F16,
-                          .compute = DTYPE_F16};
+    struct gemm_desc d = {
+        .m = 50, .n = 70, .k = 90, .a = DTYPE_F16, .b = DTYPE_F16, .compute = DTYPE_F16};
     struct gemm_case x;
     unsigned choice = 7;
     gemm_case_init(&x, &d, false, FILL_NORMAL);
@@ -217,8 +177,8 @@ END_TEST
 /* One product per cell: every FP16 value times 1 and times 1 + 2^-10 comes out exactly. */
 START_TEST(fp16_every_value)
 {
-    struct gemm_desc d = {.m = 1 << 16, .n = 2, .k = 1, .a = DTYPE_F16, .b = DTYPE_F16,
-                          .compute = DTYPE_F16};
+    struct gemm_desc d = {
+        .m = 1 << 16, .n = 2, .k = 1, .a = DTYPE_F16, .b = DTYPE_F16, .compute = DTYPE_F16};
     struct gemm_case x;
     gemm_case_init(&x, &d, false, FILL_INTEGERS);
     for (int i = 0; i < 1 << 16; i++)
@@ -244,7 +204,8 @@ START_TEST(activations)
     static const enum gemm_act acts[] = {GEMM_ACT_GELU, GEMM_ACT_SILU, GEMM_ACT_TANH,
                                          GEMM_ACT_SIGMOID};
     for (unsigned i = 0; i < COUNT_OF(acts) * 18; i++) {
-        struct gemm_desc d = some_desc(35, 45, 33, types[i % 3], (i / 12 % 8) << 2 | i * 32 * 7);
+        struct gemm_desc d =
+            gemm_some_desc(35, 45, 33, gemm_types[i % 3], (i / 12 % 8) << 2 | i * 32 * 7);
         struct gemm_case x;
         d.act = acts[i % COUNT_OF(acts)];
         gemm_case_init(&x, &d, i % 5 < 2, FILL_INTEGERS);
@@ -270,14 +231,15 @@ START_TEST(activations)
 }
 END_TEST
 
-/* --- the same bits for every thread count ------------------------------------------------------ */
+/* --- the same bits for every thread count ------------------------------------------------------
+ */
 
 START_TEST(threads)
 {
     static const int64_t shapes[][3] = {{300, 500, 200}, {40, 33, 3000}, {1, 700, 900}};
     for (unsigned i = 0; i < COUNT_OF(shapes) * 3 * 4; i++) {
         const int64_t *s = shapes[i % COUNT_OF(shapes)];
-        struct gemm_desc d = some_desc(s[0], s[1], s[2], types[i / 3 % 3], i * 97);
+        struct gemm_desc d = gemm_some_desc(s[0], s[1], s[2], gemm_types[i / 3 % 3], i * 97);
         struct gemm_case x;
         gemm_case_init(&x, &d, i % 2, FILL_NORMAL);
         for (int r = 0; kern_gemm_row_name(r); r++) {
@@ -305,12 +267,12 @@ END_TEST
 START_TEST(smaller_runs)
 {
     for (int r = 0; kern_gemm_row_name(r); r++) {
-        struct gemm_desc d = {.m = 600, .n = 90, .k = 700, .a_trans = true,
-                              .compute = types[r % 3]};
+        struct gemm_desc d = {
+            .m = 600, .n = 90, .k = 700, .a_trans = true, .compute = gemm_types[r % 3]};
         struct gemm_plan p;
         const char *reason;
-        for (size_t t = 0; t < COUNT_OF(types); t++) {
-            d.compute = types[t];
+        for (size_t t = 0; t < GEMM_N_TYPES; t++) {
+            d.compute = gemm_types[t];
             if (!kern_gemm_plan_row(&p, &d, kern_gemm_row_name(r), &reason))
                 continue;
             struct gemm_desc less = d;
@@ -322,8 +284,15 @@ START_TEST(smaller_runs)
             void *right = gemm_case_run(&x, kern_gemm_row_name(r));
             void *scratch = aligned_alloc(64, (p.scratch_bytes + 127) / 64 * 64);
             float *c = malloc(45 * 37 * sizeof(float));
-            struct gemm_args g = {.m = 45, .n = 37, .k = 101, .a = x.a_store, .lda = x.lda,
-                                  .b = x.b_store, .ldb = x.ldb, .c = c, .ldc = 37,
+            struct gemm_args g = {.m = 45,
+                                  .n = 37,
+                                  .k = 101,
+                                  .a = x.a_store,
+                                  .lda = x.lda,
+                                  .b = x.b_store,
+                                  .ldb = x.ldb,
+                                  .c = c,
+                                  .ldc = 37,
                                   .scratch = scratch};
             kern_gemm_run(&p, &g);
             for (int64_t i = 0; i < 45; i++)
@@ -343,186 +312,20 @@ START_TEST(smaller_runs)
 }
 END_TEST
 
-/* --- special values ---------------------------------------------------------------------------- */
-
-/* portBLAS PR #237, OpenBLAS #929: C holds NaN before (gemm_case_run), none may survive; then
- * C = 1, A·B = 2, added twice: 3 and 5, in every type of C. */
-START_TEST(old_c)
-{
-    static const int64_t sizes[] = {1, 3, 5, 7, 17, 33};
-    for (unsigned i = 0; i < 6 * 6 * 6; i++) {
-        struct gemm_desc d = {.m = sizes[i % 6], .n = sizes[i / 6 % 6], .k = sizes[i / 36]};
-        d.compute = types[i % 3];
-        d.c = types[i / 3 % 3];
-        check_bits(&d, false);
-        struct gemm_case x;
-        gemm_case_init(&x, &d, true, FILL_INTEGERS);
-        for (int64_t e = 0; e < d.m * d.k; e++)
-            x.a[e] = e % d.k == 0 ? 2 : 0;
-        for (int64_t e = 0; e < d.k * d.n; e++)
-            x.b[e] = 1;
-        for (int r = 0; kern_gemm_row_name(r); r++)
-            for (int pass = 0; pass < 2; pass++) {
-                for (int64_t e = 0; e < d.m * d.n; e++)
-                    x.c[e] = pass == 0 ? 1 : 3;
-                gemm_case_sync(&x);
-                void *c = gemm_case_run(&x, kern_gemm_row_name(r));
-                for (int64_t e = 0; c && e < d.m * d.n; e++)
-                    ck_assert(gemm_case_at(&x, c, e / d.n, e % d.n) == (pass == 0 ? 3 : 5));
-                free(c);
-            }
-        gemm_case_release(&x);
-    }
-}
-END_TEST
-
-/* numpy #15785: sums in half precision stop growing. 5000 ones: 5000 in FP16, 4992 in BF16. */
-START_TEST(sums_keep_growing)
-{
-    for (unsigned i = 0; i < 9; i++) {
-        struct gemm_desc d = {.m = 1, .n = 1, .k = 5000, .compute = types[i % 3],
-                              .c = types[i / 3]};
-        d.a = d.b = d.compute;
-        struct gemm_case x;
-        gemm_case_init(&x, &d, false, FILL_INTEGERS);
-        for (int k = 0; k < 5000; k++)
-            x.a[k] = x.b[k] = 1;
-        gemm_case_sync(&x);
-        for (int r = 0; kern_gemm_row_name(r); r++) {
-            void *c = gemm_case_run(&x, kern_gemm_row_name(r));
-            if (c)
-                ck_assert(gemm_case_at(&x, c, 0, 0) == (d.c == DTYPE_BF16 ? 4992 : 5000));
-            free(c);
-        }
-        gemm_case_release(&x);
-    }
-}
-END_TEST
-
-static bool same_kind(float a, float b)
-{
-    return isnan(a) ? isnan(b) : isinf(a) ? a == b : isfinite(b);
-}
-
-/* inf and NaN in some rows of A and columns of B: cells are finite, inf or NaN where ref's are, and
- * cells of other rows and columns keep their bits. */
-static void check_special(const struct gemm_desc *d)
-{
-    struct gemm_case clean, x;
-    gemm_case_init(&clean, d, false, FILL_NORMAL);
-    gemm_case_init(&x, d, false, FILL_NORMAL);
-    int64_t k = d->k - 1, last = d->m - 1;
-    x.a[2 * d->k + k / 2] = INFINITY;
-    x.a[last * d->k + k] = NAN;
-    x.a[last / 2 * d->k] = -INFINITY;
-    x.a[last / 2 * d->k + k] = INFINITY; /* inf - inf, unless B's signs say otherwise */
-    x.b[k * d->n + 1] = INFINITY;
-    x.b[k / 2 * d->n + d->n - 1] = NAN;
-    x.b[k / 2 * d->n] = 0; /* inf * 0 */
-    for (int64_t j = 3; j < d->n; j += 2)
-        x.b[k / 2 * d->n + j] = 2; /* no low part */
-    for (int64_t j = 3; j < d->n; j += 2)
-        clean.b[k / 2 * d->n + j] = x.b[k / 2 * d->n + j];
-    gemm_case_sync(&x);
-    gemm_case_sync(&clean);
-    void *right = gemm_case_run(&x, "ref");
-    for (int r = 0; kern_gemm_row_name(r); r++) {
-        void *c = gemm_case_run(&x, kern_gemm_row_name(r));
-        void *before = gemm_case_run(&clean, kern_gemm_row_name(r));
-        for (int64_t e = 0; c && e < d->m * d->n; e++) {
-            int64_t i = e / d->n, j = e % d->n;
-            float got = gemm_case_at(&x, c, i, j), want = gemm_case_at(&x, right, i, j);
-            if (!same_kind(got, want))
-                ck_abort_msg("%s: row %d column %d is %g, ref %g: %s", kern_gemm_row_name(r), (int)i,
-                             (int)j, (double)got, (double)want, gemm_case_name(&x));
-            bool touched = i == 2 || i == last || i == last / 2 || j == 1 || j == d->n - 1 || j == 0;
-            ck_assert(touched || got == gemm_case_at(&x, before, i, j));
-        }
-        free(c);
-        free(before);
-    }
-    free(right);
-    gemm_case_release(&x);
-    gemm_case_release(&clean);
-}
-
-START_TEST(inf_and_nan)
-{
-    static const int64_t depths[] = {2, 5, 37, 1037};
-    for (unsigned i = 0; i < 3 * 4 * 8; i++) {
-        struct gemm_desc d = some_desc(41, 39, depths[i % 4], types[i / 4 % 3], i / 12 | i << 5);
-        d.bias = false;
-        d.act = GEMM_ACT_NONE;
-        check_special(&d);
-    }
-}
-END_TEST
-
-/* relu and the narrowing keep NaN and make overflow inf. */
-START_TEST(epilogue_keeps_specials)
-{
-    for (unsigned i = 0; i < 9; i++) {
-        struct gemm_desc d = {.m = 3, .n = 18, .k = 1, .compute = types[i % 3], .c = types[i / 3]};
-        d.bias = true;
-        d.act = GEMM_ACT_RELU;
-        struct gemm_case x;
-        gemm_case_init(&x, &d, false, FILL_INTEGERS);
-        for (int j = 0; j < 18; j++)
-            x.bias[j] = j % 3 == 0 ? NAN : j % 3 == 1 ? -INFINITY : 0x1.fffffep127f;
-        for (int r = 0; kern_gemm_row_name(r); r++) {
-            void *c = gemm_case_run(&x, kern_gemm_row_name(r));
-            for (int64_t e = 0; c && e < 3 * 18; e++) {
-                float got = gemm_case_at(&x, c, e / 18, e % 18);
-                ck_assert(e % 3 == 0 ? isnan(got) : e % 3 == 1 ? got == 0 : got > 65504);
-                ck_assert(e % 3 != 2 || d.c == DTYPE_F32 || isinf(got));
-            }
-            free(c);
-        }
-        gemm_case_release(&x);
-    }
-}
-END_TEST
-
-/* 1024 products 1 * 2^-130: 2^-120, or 0 on a row that counts subnormals as zero. Rows of FP16 must
- * not: 2^-24 * 2^-24 is the smallest product there is. */
-START_TEST(subnormals)
-{
-    for (unsigned i = 0; i < 3; i++) {
-        struct gemm_desc d = {.m = 2, .n = 3, .k = 1024, .a = types[i], .b = types[i],
-                              .compute = types[i]};
-        struct gemm_case x;
-        gemm_case_init(&x, &d, false, FILL_INTEGERS);
-        bool f16 = types[i] == DTYPE_F16;
-        for (int e = 0; e < 2 * 1024; e++)
-            x.a[e] = f16 ? 0x1p-24f : 1;
-        for (int e = 0; e < 3 * 1024; e++)
-            x.b[e] = f16 ? 0x1p-24f : 0x1p-130f;
-        gemm_case_sync(&x);
-        for (int r = 0; kern_gemm_row_name(r); r++) {
-            void *c = gemm_case_run(&x, kern_gemm_row_name(r));
-            float right = f16 ? 0x1p-38f : kern_gemm_row_flushes(r) ? 0 : 0x1p-120f;
-            if (c && gemm_case_at(&x, c, 1, 2) != right)
-                ck_abort_msg("%s %s: %a, not %a", kern_gemm_row_name(r), dtype_name(types[i]),
-                             (double)gemm_case_at(&x, c, 1, 2), (double)right);
-            free(c);
-        }
-        gemm_case_release(&x);
-    }
-}
-END_TEST
-
-/* --- the choice -------------------------------------------------------------------------------- */
+/* --- the choice --------------------------------------------------------------------------------
+ */
 
 START_TEST(choice_per_level)
 {
-    static const char *const best[ISA_COUNT][3] = { /* fp32, bf16, fp16 */
+    static const char *const best[ISA_COUNT][3] = {
+        /* fp32, bf16, fp16 */
         [ISA_SCALAR] = {"blas_f32", "blas_f32", "blas_f32"},
         [ISA_AVX2] = {"avx2_f32", "avx2_f32", "avx2_f32"},
         [ISA_AVX512] = {"avx512_f32", "avx512_f32", "avx512_f32"},
         [ISA_AVX512_BF16] = {"avx512_f32", "avx512_bf16", "avx512_f32"},
         [ISA_AMX] = {"avx512_f32", "amx_bf16", "amx_f16x2"},
     };
-    cap(NULL);
+    gemm_case_cap(NULL);
     for (int level = 0; level < ISA_COUNT; level++) {
         if (level > (int)cpu_best()) {
             printf("skipped: level %s: %s\n", isa_name((enum isa)level),
@@ -530,22 +333,28 @@ START_TEST(choice_per_level)
             continue;
         }
         setenv("MPTRAIN_ISA", isa_name((enum isa)level), 1);
-        cap(NULL);
+        gemm_case_cap(NULL);
         for (int t = 0; t < 3; t++) {
-            struct gemm_desc d = {.m = 9, .n = 9, .k = 9, .a = types[t], .b = types[t],
-                                  .compute = types[t]};
+            struct gemm_desc d = {.m = 9,
+                                  .n = 9,
+                                  .k = 9,
+                                  .a = gemm_types[t],
+                                  .b = gemm_types[t],
+                                  .compute = gemm_types[t]};
             struct gemm_plan p;
             const char *want = best[level][t];
             kern_gemm_plan(&p, &d);
             if (strcmp(want, "blas_f32") == 0 && !kern_gemm_blas_core())
                 want = "ref";
+            if (strcmp(want, "avx512_bf16") == 0 && strstr(cpu_name(), "Intel"))
+                want = "avx512_f32"; /* half rate there */
             ck_assert_str_eq(kern_gemm_name(&p), want);
             for (int i = 0; i < p.n_refused; i++)
                 ck_assert(p.refused[i].reason && p.refused[i].reason[0]);
         }
     }
     unsetenv("MPTRAIN_ISA");
-    cap(NULL);
+    gemm_case_cap(NULL);
 }
 END_TEST
 
@@ -556,10 +365,10 @@ START_TEST(refusals_have_words)
     const char *reason;
     ck_assert(!kern_gemm_plan_row(&p, &d, "no_such_row", &reason));
     ck_assert_str_eq(reason, "there is no such row");
-    cap("scalar");
+    gemm_case_cap("scalar");
     ck_assert(!kern_gemm_plan_row(&p, &d, "avx2_f32", &reason));
     ck_assert(strstr(reason, "capped") || strstr(reason, "no ") || strstr(reason, "not "));
-    cap(NULL);
+    gemm_case_cap(NULL);
     for (int r = 0; kern_gemm_row_name(r); r++)
         ck_assert(kern_gemm_row_help(r)[0]);
     if (kern_gemm_plan_row(&p, &d, "amx_bf16", &reason))
@@ -608,7 +417,7 @@ int main(void)
     Suite *s = suite_create("kern_gemm");
     TCase *c = tcase_create("gemm");
     tcase_set_timeout(c, 120);
-    tcase_add_checked_fixture(c, setup, NULL);
+    tcase_add_checked_fixture(c, gemm_case_setup, NULL);
     tcase_add_test(c, ref_knows_a_product_by_hand);
     tcase_add_test(c, bits_all_types);
     tcase_add_test(c, bits_all_sizes);
@@ -620,11 +429,6 @@ int main(void)
     tcase_add_test(c, activations);
     tcase_add_test(c, threads);
     tcase_add_test(c, smaller_runs);
-    tcase_add_test(c, old_c);
-    tcase_add_test(c, sums_keep_growing);
-    tcase_add_test(c, inf_and_nan);
-    tcase_add_test(c, epilogue_keeps_specials);
-    tcase_add_test(c, subnormals);
     tcase_add_test(c, choice_per_level);
     tcase_add_test(c, refusals_have_words);
     tcase_add_test(c, blas_kernels_fit);

@@ -7,6 +7,7 @@
 
 #include "base/cpu.h"
 #include "base/half.h"
+#include "vec_exact.h"
 
 #include <check.h>
 #include <float.h>
@@ -44,97 +45,6 @@ struct unary {
     void (*run)(const struct vec_row *row, int64_t n, const float *x, float *out);
 };
 
-static double normal_tail(double x)
-{
-    return 0.5 * erfc(-x * 0.70710678118654752440);
-}
-
-static double density(double x)
-{
-    return exp(-0.5 * x * x) * 0.39894228040143267794;
-}
-
-static double logistic(double x)
-{
-    return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
-}
-
-static double relu_exact(double x)
-{
-    return x > 0 ? x : 0;
-}
-
-static double leaky_exact(double x)
-{
-    return x > 0 ? x : (double)0.125f * x;
-}
-
-static double gelu_exact(double x)
-{
-    return x < -40 ? -0.0 : x * normal_tail(x);
-}
-
-static double gelu_slope(double x)
-{
-    return fabs(x) > 40 ? x > 0 : normal_tail(x) + x * density(x);
-}
-
-static double gelu_slope_scale(double x)
-{
-    return fabs(x) > 40 ? x > 0 : normal_tail(x) + fabs(x) * density(x);
-}
-
-static double tanh_argument(double x)
-{
-    return 2 * 0.79788456080286535588 * (x + 0.044715 * x * x * x);
-}
-
-static double gelu_tanh_exact(double x)
-{
-    return x < -40 ? -0.0 : x > 40 ? x : x * logistic(tanh_argument(x));
-}
-
-/* The argument v of the exponential is rounded, and a relative error in it comes out v times. */
-static double gelu_tanh_scale(double x)
-{
-    double v = x < 0 ? fmin(-tanh_argument(fmax(x, -40)), 200) : 0;
-    return fabs(gelu_tanh_exact(x)) * (1 + v / 2);
-}
-
-static double gelu_tanh_slope_of(double x, double sign)
-{
-    if (fabs(x) > 40)
-        return x > 0;
-    double s = logistic(tanh_argument(x)), z = logistic(-tanh_argument(x));
-    return s + sign * x * s * z * 2 * 0.79788456080286535588 * (1 + 3 * 0.044715 * x * x);
-}
-
-static double gelu_tanh_slope(double x)
-{
-    return gelu_tanh_slope_of(x, 1);
-}
-
-static double gelu_tanh_slope_scale(double x)
-{
-    double v = x < 0 ? fmin(-tanh_argument(fmax(x, -40)), 200) : 0;
-    return gelu_tanh_slope_of(x, x < 0 ? -1 : 1) * (1 + v / 2);
-}
-
-static double silu_exact(double x)
-{
-    return x < -200 ? -0.0 : x * logistic(x);
-}
-
-static double silu_slope(double x)
-{
-    return fabs(x) > 200 ? x > 0 : logistic(x) * (1 + x * logistic(-x));
-}
-
-static double silu_slope_scale(double x)
-{
-    return fabs(x) > 200 ? x > 0 : logistic(x) * (1 + fabs(x) * logistic(-x));
-}
-
 static float ones[TILE];
 
 #define RUN(name, call)                                                                            \
@@ -159,15 +69,15 @@ static const struct unary unaries[] = {
     {"exp", 2, 0, exp, NULL, run_exp},
     {"log", 2, 0, log, NULL, run_log},
     {"tanh", 4, 0, tanh, NULL, run_tanh},
-    {"sigmoid", 4, 0, logistic, NULL, run_sigmoid},
-    {"relu", 0, 0, relu_exact, NULL, run_relu},
-    {"leaky_relu", 0.5, 0, leaky_exact, NULL, run_leaky},
-    {"gelu", 6, 0, gelu_exact, NULL, run_gelu},
-    {"gelu_tanh", 6, 16, gelu_tanh_exact, gelu_tanh_scale, run_gelu_tanh},
-    {"silu", 5, 110, silu_exact, NULL, run_silu},
-    {"gelu_grad", 6, 16, gelu_slope, gelu_slope_scale, run_gelu_grad},
-    {"gelu_tanh_grad", 8, 256, gelu_tanh_slope, gelu_tanh_slope_scale, run_gelu_tanh_grad},
-    {"silu_grad", 6, 110, silu_slope, silu_slope_scale, run_silu_grad},
+    {"sigmoid", 4, 0, vec_logistic, NULL, run_sigmoid},
+    {"relu", 0, 0, vec_relu_exact, NULL, run_relu},
+    {"leaky_relu", 0.5, 0, vec_leaky_exact, NULL, run_leaky},
+    {"gelu", 6, 0, vec_gelu_exact, NULL, run_gelu},
+    {"gelu_tanh", 6, 16, vec_gelu_tanh_exact, vec_gelu_tanh_scale, run_gelu_tanh},
+    {"silu", 5, 110, vec_silu_exact, NULL, run_silu},
+    {"gelu_grad", 6, 16, vec_gelu_slope, vec_gelu_slope_scale, run_gelu_grad},
+    {"gelu_tanh_grad", 8, 256, vec_gelu_tanh_slope, vec_gelu_tanh_slope_scale, run_gelu_tanh_grad},
+    {"silu_grad", 6, 110, vec_silu_slope, vec_silu_slope_scale, run_silu_grad},
 };
 
 struct worst {
@@ -359,8 +269,8 @@ START_TEST(output_gradients)
         row->gelu_grad(N, y, dy, dy); /* in place; a second factor */
         for (int i = 0; i < 99; i++) {
             double factor = (double)(float)(i % 7) - 3.5, x = (double)y[i];
-            double scale = fabs(factor) * gelu_slope_scale(x);
-            ck_assert(fabs((double)dy[i] - factor * gelu_slope(x)) <= 7 * ulp_of(scale));
+            double scale = fabs(factor) * vec_gelu_slope_scale(x);
+            ck_assert(fabs((double)dy[i] - factor * vec_gelu_slope(x)) <= 7 * ulp_of(scale));
             dy[i] = (float)factor;
         }
         dy[99] = 99 % 7 - 3.5f;

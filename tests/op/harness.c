@@ -54,7 +54,7 @@ static enum rc add_node(struct harness *h, const struct op *op, const struct op_
     must(n != NULL);
     n->n_in = h->n_x = c->n_in;
     for (int i = 0; i < c->n_in; i++) {
-        char name[8];
+        char name[16];
         int64_t dims[TENSOR_MAX_RANK];
         snprintf(name, sizeof(name), "x%d", i);
         memcpy(dims, c->in[i].dims, sizeof(dims));

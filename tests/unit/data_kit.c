@@ -13,12 +13,13 @@
 
 struct diag data_kit_diag;
 
-static char folder[64];
+static char folder[256];
 static struct pool paths;
 
 void data_kit_setup(void)
 {
-    strcpy(folder, "/tmp/mptrain-data-XXXXXX");
+    const char *tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof(folder), "%s/mptrain-data-XXXXXX", tmp ? tmp : "/tmp");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     pool_init(&paths);
 }
@@ -58,10 +59,19 @@ size_t data_kit_gzip(const void *bytes, size_t n, unsigned char *packed, size_t 
     return room - z.avail_out;
 }
 
+struct section data_kit_section(const char *reader, const void *attrs)
+{
+    static struct key_origin origin[16];
+    return (struct section){.where = "data.train",
+                            .rows = dataset_reader(reader)->keys,
+                            .at = (void *)attrs,
+                            .origin = origin};
+}
+
 enum rc data_kit_open(struct dataset *out, const char *reader, const void *attrs,
                       enum dataset_target target)
 {
-    struct section split = {.where = "data.train", .at = (void *)attrs};
+    struct section split = data_kit_section(reader, attrs);
     struct dataset_want want = {.target = target, .seed = 1};
     diag_init(&data_kit_diag);
     return dataset_open(out, dataset_reader(reader), "train", &split, &want, &data_kit_diag);
@@ -111,7 +121,7 @@ int data_kit_run(const char *name, void (*add)(TCase *tc))
     Suite *suite = suite_create(name);
     TCase *tc = tcase_create(name);
     tcase_add_checked_fixture(tc, data_kit_setup, data_kit_teardown);
-    tcase_set_timeout(tc, 20);
+    tcase_set_timeout(tc, 60);
     add(tc);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

@@ -18,6 +18,8 @@ const char *data_kit_write(const char *name, const void *bytes, size_t n);
 /* The same, as one gzip member. *packed (room bytes) and *n_packed also return it. */
 size_t data_kit_gzip(const void *bytes, size_t n, unsigned char *packed, size_t room);
 
+/* A section over attrs as the config would have filled it, with no places. */
+struct section data_kit_section(const char *reader, const void *attrs);
 enum rc data_kit_open(struct dataset *out, const char *reader, const void *attrs,
                       enum dataset_target target);
 enum rc data_kit_open_arrays(struct dataset *out, const char *reader, const char *inputs,

@@ -134,6 +134,7 @@ int main(void)
 {
     Suite *s = suite_create("cpu");
     TCase *t = tcase_create("cpu");
+    tcase_set_timeout(t, 60); /* the machine may be busy */
     tcase_add_checked_fixture(t, setup, NULL);
     tcase_add_test(t, best_without_cap);
     tcase_add_test(t, every_level_as_cap);

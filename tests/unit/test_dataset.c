@@ -265,7 +265,7 @@ static void open_synthetic(struct dataset *ds, const char *name, int64_t rows, i
 {
     static const int64_t shape[] = {4, 5, 1};
     struct synthetic_attrs attrs = {{3, shape}, rows, classes, columns, distribution};
-    struct section split = {.where = "data.train", .at = &attrs};
+    struct section split = data_kit_section("synthetic", &attrs);
     struct dataset_want want = {.target = classes ? DATASET_CLASSES : DATASET_VALUES, .seed = seed};
     diag_init(&data_kit_diag);
     ck_assert_int_eq(

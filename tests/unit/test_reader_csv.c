@@ -285,7 +285,7 @@ START_TEST(class_texts)
 
     /* another split takes the numbers of the training set */
     struct dataset test;
-    struct section split = {.where = "data.test", .at = &attrs};
+    struct section split = data_kit_section("csv", &attrs);
     struct dataset_want want = {.target = DATASET_CLASSES,
                                 .n_class_names = ds.n_class_names,
                                 .class_names = ds.class_names};
@@ -325,7 +325,7 @@ END_TEST
 /* Records that cross the edges of the buffer, and one far longer than it. */
 START_TEST(long_lines)
 {
-    enum { COLUMNS = 200000, ROWS = 3 };
+    enum { COLUMNS = 100000, ROWS = 3, MIB = 1 << 20 };
     struct dataset ds;
     struct str text;
     str_init(&text);
@@ -338,8 +338,11 @@ START_TEST(long_lines)
         ck_assert(data_kit_input(&ds, i) == (float)(i % COLUMNS % 1000 + i / COLUMNS));
     dataset_release(&ds);
     str_clear(&text);
-    for (int i = 0; i < 17 << 20; i++)
-        str_append(&text, i ? "1" : "\"", 1);
+    static char ones[MIB];
+    memset(ones, '1', MIB);
+    str_puts(&text, "\""); /* never closed */
+    for (int i = 0; i < 17; i++)
+        str_append(&text, ones, MIB);
     check_refused(DATASET_NO_TARGET, text.text, "a line of more than 16 MiB");
     str_release(&text);
 }
@@ -378,7 +381,7 @@ START_TEST(inputs_only)
         const char *text;
         int64_t columns;
     } cases[] = {{"x,y,label\n1,2,0\n", 2}, {"x,y\n1,2\n", 2}, {"1,2\n", 2}};
-    struct section split = {.where = "data.test", .at = &attrs};
+    struct section split = data_kit_section("csv", &attrs);
     attrs.target = LIST("label");
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct dataset ds = {0};

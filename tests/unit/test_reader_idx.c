@@ -3,6 +3,7 @@
 
 #include "data_kit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const unsigned char two_images[] = {0, 0, 8, 3, 0, 0, 0,  2,  0,  0,
@@ -250,6 +251,40 @@ START_TEST(not_finite)
 }
 END_TEST
 
+/* The data set of the examples, from the source tree. */
+START_TEST(digits)
+{
+    static const struct {
+        const char *split;
+        int64_t rows, sum;
+        int first_labels[3];
+    } cases[] = {{"train", 1437, 449372, {0, 1, 2}}, {"test", 360, 112346, {2, 3, 4}}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct dataset ds;
+        struct str x, y;
+        const char *srcdir = getenv("srcdir");
+        str_init(&x);
+        str_init(&y);
+        str_printf(&x, "%s/data/digits-%s-images.idx.gz", srcdir ? srcdir : ".", cases[i].split);
+        str_printf(&y, "%s/data/digits-%s-labels.idx.gz", srcdir ? srcdir : ".", cases[i].split);
+        ck_assert_int_eq(data_kit_open_arrays(&ds, "idx", x.text, y.text, DATASET_CLASSES), RC_OK);
+        ck_assert_int_eq(dataset_check_classes(&ds, 10, -1, &data_kit_diag), RC_OK);
+        ck_assert(ds.rows == cases[i].rows && ds.columns == 64 && ds.dtype == DTYPE_U8);
+        int64_t sum = 0;
+        for (int64_t k = 0; k < ds.rows * ds.columns; k++) {
+            ck_assert(((uint8_t *)ds.inputs)[k] <= 16);
+            sum += ((uint8_t *)ds.inputs)[k];
+        }
+        ck_assert_int_eq(sum, cases[i].sum);
+        for (int k = 0; k < 3; k++)
+            ck_assert_int_eq(ds.classes[k], cases[i].first_labels[k]);
+        dataset_release(&ds);
+        str_release(&x);
+        str_release(&y);
+    }
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, good_samples);
@@ -262,6 +297,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, gzip_members);
     tcase_add_test(tc, targets);
     tcase_add_test(tc, not_finite);
+    tcase_add_test(tc, digits);
 }
 
 int main(void)

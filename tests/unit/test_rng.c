@@ -45,8 +45,12 @@ static float values[N], again[N];
 static double moment(const float *x, double centre, int power)
 {
     double sum = 0;
-    for (int i = 0; i < N; i++)
-        sum += pow((double)x[i] - centre, power);
+    for (int i = 0; i < N; i++) {
+        double from_centre = (double)x[i] - centre, term = 1;
+        for (int p = 0; p < power; p++)
+            term *= from_centre;
+        sum += term;
+    }
     return sum / N;
 }
 
@@ -104,6 +108,22 @@ START_TEST(order_does_not_matter)
 }
 END_TEST
 
+/* Many at once are the same words, also where the counter passes 2^32. */
+START_TEST(many)
+{
+    struct rng_key k = rng_key(5, RNG_DROPOUT, 1, 2);
+    uint32_t all[4 * 75], one[4];
+    uint64_t first = 0xFFFFFFF0u;
+    rng_many(k, first, 75, all);
+    for (uint64_t i = 0; i < 75; i++) {
+        rng_words(k, first + i, one);
+        ck_assert_mem_eq(one, all + 4 * i, sizeof(one));
+    }
+    ck_assert_uint_eq(rng_name(""), 0xCBF29CE484222325u);
+    ck_assert_uint_eq(rng_name("a"), 0xAF63DC4C8601EC8Cu);
+}
+END_TEST
+
 START_TEST(streams_are_distinct)
 {
     static const struct {
@@ -146,10 +166,12 @@ int main(void)
 {
     Suite *s = suite_create("rng");
     TCase *t = tcase_create("rng");
+    tcase_set_timeout(t, 60); /* the machine may be busy */
     tcase_add_test(t, known_answers);
     tcase_add_test(t, uniform_moments);
     tcase_add_test(t, normal_moments);
     tcase_add_test(t, order_does_not_matter);
+    tcase_add_test(t, many);
     tcase_add_test(t, streams_are_distinct);
     tcase_add_test(t, below);
     suite_add_tcase(s, t);

@@ -240,6 +240,7 @@ int main(void)
 {
     Suite *s = suite_create("str");
     TCase *t = tcase_create("str");
+    tcase_set_timeout(t, 60); /* the machine may be busy */
     tcase_add_test(t, floats);
     tcase_add_test(t, infinities);
     tcase_add_test(t, not_floats);
