@@ -67,8 +67,9 @@ const char *key_text_sentence(const char *text, char out[KEY_TEXT_HELP_ROOM])
     size_t length = strlen(text);
     bool ended = length == 0 || strchr(".:", text[length - 1]);
     snprintf(out, KEY_TEXT_HELP_ROOM, "%s%s", text, ended ? "" : ".");
-    /* A first word with a colon is a name: "step: ..." */
-    if (out[strcspn(out, " :")] != ':')
+    /* A first word with a colon or a comma is a name: "step: ...", "linear, cosine: ..." */
+    char behind = out[strcspn(out, " :,")];
+    if (behind != ':' && behind != ',')
         out[0] = (char)toupper((unsigned char)out[0]);
     return out;
 }

@@ -1,8 +1,8 @@
 /* record.h: one line of log.jsonl. One field table serves the writer, the reader, the report and
  * the tables of mptrain-log(5).
  *
- * To add a field: a member here and a row in record.c. To add a record type: an enum value, a row in
- * record_types, and its fields. */
+ * To add a field: a member here and a row in record.c. To add a record type: an enum value, a row
+ * in record_types, and its fields. */
 #ifndef RECORD_H
 #define RECORD_H
 

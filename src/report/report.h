@@ -15,8 +15,8 @@ MUST_USE enum rc report_run_load(struct report_run *out, const char *folder, str
 void report_run_release(struct report_run *r);
 
 /* Tables (run, result, skips with cause, scale changes, evaluations) and small line charts of loss
- * and log2 of the loss scale, skips marked. Several runs: side by side, a column a run, numbers with
- * their difference from the first run. width: of the terminal. ascii: nothing but ASCII. */
+ * and log2 of the loss scale, skips marked. Several runs: side by side, a column a run, numbers
+ * with their difference from the first run. width: of the terminal. ascii: nothing but ASCII. */
 MUST_USE enum rc report_terminal(struct report_run *runs, int n, int width, bool ascii,
                                  FILE *to, struct diag *d);
 
