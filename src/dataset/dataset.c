@@ -321,7 +321,8 @@ static void gather_block(void *context, int64_t block)
     const struct gathering *g = context;
     int64_t end = (block + 1) * g->block_rows < g->n ? (block + 1) * g->block_rows : g->n;
     for (int64_t i = block * g->block_rows; i < end; i++) {
-        gather_inputs(g, i);
+        if (g->inputs)
+            gather_inputs(g, i);
         if (g->targets)
             gather_target(g, i);
     }

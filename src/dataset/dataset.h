@@ -94,7 +94,7 @@ void normalizer_release(struct normalizer *n);
 void dataset_order(int64_t rows, bool shuffle, uint64_t seed, int64_t epoch, int64_t *order);
 
 /* Copies n rows (order[0..n-1]) into inputs (n, columns) f32, normalised, and targets: (n) i32 for
- * classes or (n, target_columns) f32 for values; targets may be NULL. All threads. */
+ * classes or (n, target_columns) f32 for values; either may be NULL. All threads. */
 void dataset_gather(const struct dataset *ds, const struct normalizer *norm, const int64_t *order,
                     int64_t n, float *inputs, void *targets);
 

@@ -10,7 +10,7 @@ static enum rc add_batch(struct plan *p, struct diag *d)
     const struct plan_data *data = p->data;
     bool classes = p->spec->loss.op->target == TARGET_CLASS;
     int64_t dims[TENSOR_MAX_RANK] = {p->graph.batch};
-    int64_t target[2] = {p->graph.batch, data->target_columns};
+    int64_t target[2] = {p->graph.batch, data->target_columns ? data->target_columns : 1};
     if (data->rank + 1 > TENSOR_MAX_RANK)
         return diag_error(d, RC_CONFIG, p->spec->data_section.loc,
                           "rows of %d dimensions: at most %d", data->rank, TENSOR_MAX_RANK - 1);
@@ -34,6 +34,9 @@ enum rc pass_shape(struct plan *p, struct diag *d)
                        : from == PASS_READS_TARGET ? p->target
                                                    : g->nodes[from].out;
         }
+        /* predict knows no targets: take as many as the model gives */
+        if (n->op->kind == OP_LOSS && n->op->target == TARGET_REAL && p->data->target_columns == 0)
+            graph_tensor(g, p->target)->dims[1] = tensor_row_elements(graph_tensor(g, n->in[0]));
         TRY(n->op->shape(g, n, d));
         if (n->op->flops)
             n->flops = n->op->flops(g, n);

@@ -14,7 +14,7 @@
 struct plan_data {
     int rank; /* of one input row */
     int64_t dims[TENSOR_MAX_RANK];
-    int64_t target_columns; /* of one row; 1 for classes */
+    int64_t target_columns; /* of one row; 1 for classes; 0: not known, as the model gives */
 };
 
 struct plan_totals {
