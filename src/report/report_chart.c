@@ -106,8 +106,11 @@ static void draw(const struct axes *a, const struct column *columns, unsigned ch
 {
     bool any = false;
     double before = 0;
+    int end = a->cells * a->across; /* the line stops with the run */
+    while (end > 0 && columns[end - 1].n == 0)
+        end--;
     memset(canvas, 0, (size_t)(a->cells * a->rows));
-    for (int x = 0; x < a->cells * a->across; x++) {
+    for (int x = 0; x < end; x++) {
         const struct column *c = &columns[x];
         double mean = c->n ? c->sum / (double)c->n : before;
         double low = c->n && a->kind->range ? c->low : mean;
@@ -154,17 +157,14 @@ static void print_cells(const struct axes *a, const unsigned char *cells, FILE *
 /* Below the chart: an x under each column of cells with a skipped step. */
 static void print_axis(const struct axes *a, const struct column *columns, FILE *to)
 {
-    int last = -1;
     fprintf(to, "%*s%s", LABEL_WIDTH, "", a->ascii ? " +" : " \xE2\x94\x94");
     for (int i = 0; i < a->cells; i++) {
         bool skipped = false;
         for (int x = 0; x < a->across; x++)
             skipped = skipped || columns[i * a->across + x].skipped;
-        last = skipped ? i : last;
         fputs(skipped ? "x" : a->ascii ? "-" : "\xE2\x94\x80", to);
     }
-    fprintf(to, "\n%*s  step 1%*" PRId64 "%s\n", LABEL_WIDTH, "", a->cells - 6, a->x_last,
-            last >= 0 ? "   x: skipped" : "");
+    fprintf(to, "\n%*s  step 1%*" PRId64 "\n", LABEL_WIDTH, "", a->cells - 6, a->x_last);
 }
 
 static void print_chart(const struct axes *a, const struct column *columns, unsigned char *canvas,
@@ -217,8 +217,14 @@ static void print_kind(struct axes *a, const struct report_stats *runs, int n,
     struct str name;
     if (!find_axes(a, runs, n))
         return;
-    fprintf(to, "\n%s%s\n", a->kind->title, a->logarithm ? " (logarithmic)" : "");
+    bool skips = false;
+    for (int i = 0; i < n; i++)
+        skips = skips || runs[i].n_causes > 0;
+    fprintf(to, "\n%s%s%s\n", a->kind->title, a->logarithm ? ", logarithmic" : "",
+            skips ? "; x: skipped steps" : "");
     for (int i = 0; i < n; i++) {
+        if (a->kind->range && !runs[i].has_scale)
+            continue;
         str_init(&name);
         report_text_safe(&name, runs[i].run->name, a->ascii);
         if (n > 1)

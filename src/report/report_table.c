@@ -10,6 +10,14 @@
 #include <math.h>
 #include <string.h>
 
+enum {
+    LABEL_WIDTH = 25,
+    CELL_MIN = 18,
+    CELL_MAX = 40,
+    STARTED_WIDTH = 16 + 2, /* to the minute */
+    MOST_CAUSES = 8,
+};
+
 struct cell {
     struct str text; /* empty: nothing to say */
     double number;   /* for the difference from the first run; NaN: none */
@@ -43,7 +51,7 @@ static void result(const struct report_stats *s, struct cell *c)
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (words[i].code == s->end->exit_code)
             found = words[i].words;
-    str_printf(&c->text, "%s (exit code %" PRId64 ")", found, s->end->exit_code);
+    str_printf(&c->text, "%s (exit %" PRId64 ")", found, s->end->exit_code);
 }
 
 static void reason(const struct report_stats *s, struct cell *c)
@@ -56,6 +64,7 @@ static void started(const struct report_stats *s, struct cell *c)
 {
     if (s->header && s->header->started)
         report_text_safe(&c->text, s->header->started, c->ascii);
+    report_text_cut(&c->text, STARTED_WIDTH);
     if (s->segments > 1)
         str_printf(&c->text, ", start %" PRId64, s->segments);
 }
@@ -100,7 +109,7 @@ static void skipped(const struct report_stats *s, struct cell *c)
 {
     put_count(c, s->skipped);
     if (s->skipped && s->attempted)
-        str_printf(&c->text, " (%.2g%%)", 100.0 * (double)s->skipped / (double)s->attempted);
+        str_printf(&c->text, " (%.3g%%)", 100.0 * (double)s->skipped / (double)s->attempted);
     c->number = NAN; /* the percentage says more */
 }
 
@@ -136,10 +145,14 @@ static void loss_nonfinite(const struct report_stats *s, struct cell *c)
 
 static void eval_loss(const struct record *r, struct cell *c)
 {
-    if (!r)
-        return;
-    put_number(c, r->loss, "");
-    str_printf(&c->text, " at step %" PRId64, r->step);
+    if (r)
+        put_number(c, r->loss, "");
+}
+
+static void eval_step(const struct record *r, struct cell *c)
+{
+    if (r)
+        str_printf(&c->text, "%" PRId64, r->step);
 }
 
 static void eval_accuracy(const struct record *r, struct cell *c)
@@ -153,6 +166,11 @@ static void best_loss(const struct report_stats *s, struct cell *c)
     eval_loss(s->best_eval, c);
 }
 
+static void best_step(const struct report_stats *s, struct cell *c)
+{
+    eval_step(s->best_eval, c);
+}
+
 static void best_accuracy(const struct report_stats *s, struct cell *c)
 {
     eval_accuracy(s->best_eval, c);
@@ -161,6 +179,11 @@ static void best_accuracy(const struct report_stats *s, struct cell *c)
 static void last_loss(const struct report_stats *s, struct cell *c)
 {
     eval_loss(s->last_eval, c);
+}
+
+static void last_step(const struct report_stats *s, struct cell *c)
+{
+    eval_step(s->last_eval, c);
 }
 
 static void last_accuracy(const struct report_stats *s, struct cell *c)
@@ -196,8 +219,11 @@ static void step_time(const struct report_stats *s, struct cell *c)
 
 static void speed(const struct report_stats *s, struct cell *c)
 {
-    if (s->examples_s > 0)
+    if (s->examples_s >= 1000)
+        report_text_count(&c->text, llround(s->examples_s));
+    else if (s->examples_s > 0)
         put_number(c, s->examples_s, "");
+    c->number = s->examples_s;
 }
 
 static void checkpoint(const struct report_stats *s, struct cell *c)
@@ -225,10 +251,12 @@ static const struct {
     {"loss, last", loss_last},
     {"loss, lowest", loss_lowest},
     {"losses not finite", loss_nonfinite},
-    {"best evaluation", best_loss},
+    {"best evaluation, loss", best_loss},
     {"  accuracy", best_accuracy},
-    {"last evaluation", last_loss},
+    {"  at step", best_step},
+    {"last evaluation, loss", last_loss},
     {"  accuracy", last_accuracy},
+    {"  at step", last_step},
     {"loss scale", scale_path},
     {"  range", scale_range},
     {"  changes", scale_changes},
@@ -237,15 +265,13 @@ static const struct {
     {"last checkpoint", checkpoint},
 };
 
-enum { LABEL_WIDTH = 22, CELL_MIN = 18, MOST_CAUSES = 8 };
-
 static void put_difference(struct cell *c, double base)
 {
     if (!isfinite(base) || !isfinite(c->number) || base == 0 || c->number == base)
         return;
     double percent = 100 * (c->number - base) / fabs(base);
     if (fabs(percent) < 1000)
-        str_printf(&c->text, " (%+.2g%%)", percent);
+        str_printf(&c->text, " (%+.3g%%)", percent);
     else
         str_printf(&c->text, " (x%.3g)", c->number / base);
 }
@@ -262,9 +288,10 @@ static bool cell_make(struct cell *c, size_t row, const struct report_stats *s, 
     return !c->text.failed;
 }
 
+/* width 0: as long as it is */
 static void put_cell(FILE *to, struct cell *c, int width, bool last)
 {
-    if (!last)
+    if (width > 0)
         report_text_cut(&c->text, width - 2);
     const char *text = c->text.length ? c->text.text : "-";
     int pad = last ? 0 : width - report_text_width(text);
@@ -384,7 +411,7 @@ enum rc report_table_print(const struct report_stats *runs, int n, int width, bo
         at_once = 1;
     for (int first = 0; first < n && fine; first += at_once) {
         int some = n - first < at_once ? n - first : at_once;
-        int cell = room / some > 40 ? 40 : room / some;
+        int cell = n == 1 ? 0 : room / some > CELL_MAX ? CELL_MAX : room / some;
         if (first > 0)
             fputc('\n', to);
         fine = print_names(runs + first, some, cell, ascii, to);
