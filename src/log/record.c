@@ -18,7 +18,7 @@ const struct record_type_row record_types[RECORD_COUNT] = {
     [RECORD_HEADER] = {"header", "the first line of each start or resume: what runs, on what"},
     [RECORD_STEP] = {"step", "an optimizer step that was tried"},
     [RECORD_OVERFLOW] = {"overflow", "the cause of a skipped step: the first value that was not "
-                                     "finite, just before the step's own line"},
+                                     "finite; right behind the step's own line"},
     [RECORD_SCALE] = {"scale", "the loss scale changed, or came to one of its limits"},
     [RECORD_EVAL] = {"eval", "an evaluation on a split of the data"},
     [RECORD_CHECKPOINT] = {"checkpoint", "a checkpoint was written"},
@@ -45,8 +45,7 @@ const struct record_field record_fields[] = {
     ROW(BIT(HEADER), "config", FIELD_TEXT, config, "the effective configuration, YAML"),
 
     ROW(BIT(STEP) | BIT(EVAL), "epoch", FIELD_INT, epoch, "epoch, from 0"),
-    ROW(BIT(STEP) | BIT(EVAL) | BIT(END), "applied", FIELD_INT, applied,
-        "updates committed so far"),
+    ROW(BIT(STEP) | BIT(END), "applied", FIELD_INT, applied, "updates committed so far"),
     ROW(BIT(STEP), "committed", FIELD_BOOL, committed,
         "this step's update was committed; false: the step was skipped, or had no valid target"),
     ROW(BIT(EVAL), "split", FIELD_TEXT, split, "name of the split"),
@@ -68,11 +67,12 @@ const struct record_field record_fields[] = {
         "2-norm of all gradients, unscaled, before clipping"),
     ROW(BIT(STEP), "clip_factor", FIELD_FLOAT, clip_factor,
         "what the gradients were multiplied by to keep the norm below its limit; 1: nothing"),
-    ROW(BIT(STEP) | BIT(EVAL), "examples", FIELD_INT, examples, "rows of data in this step"),
+    ROW(BIT(STEP) | BIT(EVAL), "examples", FIELD_INT, examples,
+        "rows of data in the step, or in the split"),
     ROW(BIT(STEP), "step_ms", FIELD_FLOAT, step_ms, "wall time of the step, milliseconds"),
 
     ROW(BIT(OVERFLOW), "where", FIELD_TEXT, where,
-        "forward, backward or gradient: the pass in which the value was found"),
+        "forward or gradient: where the value was found"),
     ROW(BIT(OVERFLOW), "node", FIELD_TEXT, node, "first layer with a non-finite value"),
     ROW(BIT(OVERFLOW), "tensor", FIELD_TEXT, tensor, "first tensor with a non-finite value"),
     ROW(BIT(OVERFLOW), "kind", FIELD_TEXT, kind, "inf or nan"),
@@ -93,7 +93,6 @@ const struct record_field record_fields[] = {
     ROW(BIT(SCALE) | BIT(END), "reason", FIELD_TEXT, reason,
         "why the loss scale changed, or why the run ended"),
     ROW(BIT(END), "exit_code", FIELD_INT, exit_code, "exit code of mptrain"),
-    ROW(BIT(EVAL) | BIT(END), "seconds", FIELD_FLOAT, seconds,
-        "wall time of the evaluation; of the run since this start"),
+    ROW(BIT(END), "seconds", FIELD_FLOAT, seconds, "wall time since this start"),
     {0, NULL, FIELD_INT, 0, NULL, 0},
 };

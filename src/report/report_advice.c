@@ -39,7 +39,7 @@ static void forward(const struct report_stats *s, struct str *out, bool ascii)
             continue;
         str_puts(out, "layer '");
         report_text_safe(out, c->node, ascii);
-        if (strcmp(s->compute, "fp16") != 0) {
+        if (!s->may_use_fp16) {
             str_puts(out, "' is not finite in the forward pass, although its type has the range of "
                           "fp32: the run diverges or the data hold such values; lower optimizer.lr "
                           "or set train.clip_norm\n");

@@ -71,7 +71,8 @@ static void fill_columns(const struct axes *a, const struct report_stats *s, str
         double y;
         if (r->step < 1 || r->step > a->x_last)
             continue;
-        struct column *c = &columns[(int)((double)(r->step - 1) / (double)a->x_last * n)];
+        int at = (int)((double)(r->step - 1) / (double)a->x_last * n);
+        struct column *c = &columns[at < n ? at : n - 1]; /* a step near 2^63 rounds up */
         c->skipped = c->skipped || r->type == RECORD_OVERFLOW;
         if (!a->kind->value(r, &y))
             continue;
@@ -87,10 +88,9 @@ static void fill_columns(const struct axes *a, const struct report_stats *s, str
 /* Point row of a value, 0 at the bottom. */
 static int height(const struct axes *a, double y)
 {
-    int points = a->rows * a->down;
     double share = (y - a->y_low) / (a->y_high - a->y_low);
-    int at = (int)floor(share * (points - 1) + 0.5);
-    return at < 0 ? 0 : at >= points ? points - 1 : at;
+    share = share > 0 ? fmin(share, 1) : 0; /* a sum of huge numbers may be inf or NaN */
+    return (int)(share * (a->rows * a->down - 1) + 0.5);
 }
 
 /* Bits of a Braille character (U+2800 + bits) for points counted from the bottom left. */

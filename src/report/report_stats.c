@@ -51,12 +51,18 @@ static enum rc add_cause(struct report_stats *s, struct pool *pool, const struct
     return RC_OK;
 }
 
-static void add_scale(struct report_stats *s, double used, double next)
+static void widen_scale(struct report_stats *s, double scale)
 {
     if (!(s->scale_start > 0))
-        s->scale_start = s->scale_low = s->scale_high = used;
-    s->scale_low = fmin(s->scale_low, fmin(used, next));
-    s->scale_high = fmax(s->scale_high, fmax(used, next));
+        s->scale_start = s->scale_low = s->scale_high = s->scale_final = scale;
+    s->scale_low = fmin(s->scale_low, scale);
+    s->scale_high = fmax(s->scale_high, scale);
+}
+
+static void add_scale(struct report_stats *s, double used, double next)
+{
+    widen_scale(s, used);
+    widen_scale(s, next);
     s->scale_final = next;
 }
 
@@ -82,24 +88,22 @@ static void add_eval(struct report_stats *s, const struct record *r)
         s->best_eval = r;
 }
 
-/* precision: / compute: of the effective config, which the program wrote itself. */
-static void find_compute(struct report_stats *s, const char *config)
+/* precision: / compute: and fp16: of the effective config, which the program wrote itself. */
+static void find_precision(struct report_stats *s, const char *config)
 {
-    const char *at = config ? strstr(config, "precision:\n") : NULL;
-    if (!at || (at != config && at[-1] != '\n'))
-        return;
-    for (at = strchr(at, '\n'); at && at[1] == ' '; at = strchr(at + 1, '\n')) {
+    const char *at = config ? strstr(config, "\nprecision:\n") : NULL;
+    at = at ? strchr(at + 1, '\n') : NULL;
+    for (; at && at[1] == ' '; at = strchr(at + 1, '\n')) {
         const char *key = at + 1 + strspn(at + 1, " ");
+        s->may_use_fp16 = s->may_use_fp16 || strncmp(key, "fp16:", 5) == 0;
         if (strncmp(key, "compute:", 8) != 0)
             continue;
         key += 8 + strspn(key + 8, " ");
         size_t n = strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789");
-        if (n < sizeof(s->compute)) {
+        if (n < sizeof(s->compute))
             memcpy(s->compute, key, n);
-            s->compute[n] = '\0';
-        }
-        return;
     }
+    s->may_use_fp16 = s->may_use_fp16 || strcmp(s->compute, "fp16") == 0;
 }
 
 static enum rc add(struct report_stats *s, struct pool *pool, const struct record *r,
@@ -116,7 +120,7 @@ static enum rc add(struct report_stats *s, struct pool *pool, const struct recor
         break;
     case RECORD_OVERFLOW:
         if (r->loss_scale > 0)
-            add_scale(s, r->loss_scale, r->loss_scale);
+            widen_scale(s, r->loss_scale);
         return add_cause(s, pool, r, d);
     case RECORD_SCALE:
         add_scale(s, r->old_scale, r->new_scale);
@@ -146,7 +150,9 @@ static void count_steps(struct report_stats *s)
         s->attempted = last->step;
         s->applied = last->applied;
         s->skipped = last->skipped_total;
-        s->empty = last->step - last->applied - last->skipped_total;
+        if (__builtin_sub_overflow(last->step, last->applied, &s->empty) ||
+            __builtin_sub_overflow(s->empty, last->skipped_total, &s->empty))
+            s->empty = 0; /* no counters of ours */
     }
     for (int i = 0; i < s->n_causes; i++) {
         overflows += s->causes[i].count;
@@ -203,7 +209,7 @@ enum rc report_stats_make(struct report_stats *s, struct report_run *run, struct
         qsort(s->causes, (size_t)s->n_causes, sizeof(*s->causes), by_count);
     s->has_scale = s->scale_start > 0 && (s->scale_low != 1 || s->scale_high != 1);
     if (s->header)
-        find_compute(s, s->header->config);
+        find_precision(s, s->header->config);
     count_steps(s);
     return measure_speed(s, d);
 }

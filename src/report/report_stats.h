@@ -18,6 +18,7 @@ struct report_stats {
     const struct record *end;    /* NULL: still running, or killed */
     int64_t segments;
     char compute[16]; /* "" where the config does not say */
+    bool may_use_fp16; /* that, or precision.fp16 allows something */
 
     int64_t attempted, applied, skipped, empty;
     int n_causes;

@@ -14,7 +14,7 @@ enum {
     LABEL_WIDTH = 25,
     CELL_MIN = 18,
     CELL_MAX = 40,
-    STARTED_WIDTH = 16 + 2, /* to the minute */
+    STARTED_WIDTH = 16,
     MOST_CAUSES = 8,
 };
 
@@ -62,9 +62,11 @@ static void reason(const struct report_stats *s, struct cell *c)
 
 static void started(const struct report_stats *s, struct cell *c)
 {
-    if (s->header && s->header->started)
-        report_text_safe(&c->text, s->header->started, c->ascii);
-    report_text_cut(&c->text, STARTED_WIDTH);
+    char minute[STARTED_WIDTH + 1]; /* 2026-12-01T09:30 */
+    if (s->header && s->header->started) {
+        snprintf(minute, sizeof(minute), "%s", s->header->started);
+        report_text_safe(&c->text, minute, c->ascii);
+    }
     if (s->segments > 1)
         str_printf(&c->text, ", start %" PRId64, s->segments);
 }
@@ -219,7 +221,7 @@ static void step_time(const struct report_stats *s, struct cell *c)
 
 static void speed(const struct report_stats *s, struct cell *c)
 {
-    if (s->examples_s >= 1000)
+    if (s->examples_s >= 1000 && s->examples_s < 1e15)
         report_text_count(&c->text, llround(s->examples_s));
     else if (s->examples_s > 0)
         put_number(c, s->examples_s, "");
@@ -327,7 +329,7 @@ static bool print_names(const struct report_stats *runs, int n, int width, bool 
 {
     struct cell c = {.number = NAN};
     str_init(&c.text);
-    fprintf(to, "%-*s", LABEL_WIDTH, n == 1 ? "run" : "runs");
+    fprintf(to, "%-*s", LABEL_WIDTH, width > 0 ? "runs" : "run");
     for (int i = 0; i < n; i++) {
         str_clear(&c.text);
         report_text_safe(&c.text, runs[i].run->name, ascii);
