@@ -51,6 +51,20 @@ enum rc dataset_open(struct dataset *out, const struct reader *reader, const cha
     return rc;
 }
 
+enum rc dataset_open_inputs(struct dataset *out, const struct reader *reader, const char *path,
+                            const struct section *split, struct diag *d)
+{
+    memset(out, 0, sizeof(*out));
+    pool_init(&out->pool);
+    if (!reader->open_inputs)
+        return diag_error(d, RC_CONFIG, NOWHERE, "%s data come from no file, so none can be read",
+                          reader->name);
+    enum rc rc = reader->open_inputs(out, path, split, d);
+    if (rc != RC_OK)
+        dataset_release(out);
+    return rc;
+}
+
 void dataset_release(struct dataset *ds)
 {
     free(ds->inputs);

@@ -65,6 +65,10 @@ const struct reader *dataset_reader_at(int i);         /* NULL behind the last *
 MUST_USE enum rc dataset_open(struct dataset *out, const struct reader *reader, const char *name,
                               const struct section *split, const struct dataset_want *want,
                               struct diag *d);
+/* Reads inputs only, from one file; the split's keys say how. On failure *out is released. */
+MUST_USE enum rc dataset_open_inputs(struct dataset *out, const struct reader *reader,
+                                     const char *path, const struct section *split,
+                                     struct diag *d);
 void dataset_release(struct dataset *ds);
 
 /* Moves a share of ds's rows, picked by seed, into *held (for a validation split). */
