@@ -90,7 +90,8 @@ static enum rc run(const struct cmd_args *args, struct diag *d)
     TRY(cpu_init(o->isa, d));
     par_set_threads((int)o->threads);
     TRY(restore_open(&r, args->words[0], o->best, o->sets.at, o->sets.n, d));
-    enum rc rc = dataset_open_inputs(&ds, r.spec.data.reader, args->words[1], &r.spec.data.train, d);
+    const struct data_spec *data = &r.spec.data;
+    enum rc rc = dataset_open_inputs(&ds, data->reader, args->words[1], &data->train, d);
     if (rc == RC_OK) {
         rc = predict(&r, &ds, d);
         dataset_release(&ds);

@@ -65,8 +65,8 @@ const struct reader *dataset_reader_at(int i);         /* NULL behind the last *
 MUST_USE enum rc dataset_open(struct dataset *out, const struct reader *reader, const char *name,
                               const struct section *split, const struct dataset_want *want,
                               struct diag *d);
-/* The inputs of a file alone, for prediction; split: the keys of the format, as at training. RC_CONFIG
- * where the reader reads no file. On failure *out is released. */
+/* The inputs of a file alone, for prediction; split: the keys of the format, as at training.
+ * RC_CONFIG where the reader reads no file. On failure *out is released. */
 MUST_USE enum rc dataset_open_inputs(struct dataset *out, const struct reader *reader,
                                      const char *path, const struct section *split,
                                      struct diag *d);
