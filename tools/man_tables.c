@@ -111,9 +111,10 @@ static void put_key_type(const struct key *row)
 {
     char type[KEY_TEXT_ROOM], range[KEY_TEXT_ROOM], line[3 * KEY_TEXT_ROOM];
     const char *limits = key_text_range(row, range);
-    snprintf(line, sizeof(line), "%s%s%s%s; %s%s.", row->type == KEY_CHOICE ? "One of " : "",
-             key_text_type(row, type), limits[0] ? ", " : "", limits, row->def ? "default " : "",
-             key_text_default(row));
+    const char *given = key_text_default(row);
+    snprintf(line, sizeof(line), "%s%s%s%s%s%s%s.", row->type == KEY_CHOICE ? "One of " : "",
+             key_text_type(row, type), limits[0] ? ", " : "", limits, given[0] ? "; " : "",
+             row->def ? "default " : "", given);
     line[0] = (char)toupper((unsigned char)line[0]);
     put_text(line);
 }

@@ -7,6 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck disable=SC2034 # used where this is sourced
 build_packages=(gcc make autoconf automake libc6-dev libyaml-dev zlib1g-dev libjansson-dev
     libopenblas-dev)
+jobs=$(nproc 2>/dev/null || echo 2)
 installed_some=no # then configure must look again
 
 say()
@@ -67,9 +68,8 @@ install()
 # build FOLDER [CONFIGURE OPTION]...: configures once, then makes
 build()
 {
-    local folder=$root/$1 log=$root/$1/build.log jobs
+    local folder=$root/$1 log=$root/$1/build.log
     shift
-    jobs=$(nproc 2>/dev/null || echo 2)
     mkdir -p "$folder"
     say "building in $folder"
     if [ ! -f "$root/configure" ] || [ ! -f "$root/Makefile.in" ]; then

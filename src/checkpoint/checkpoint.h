@@ -106,7 +106,7 @@ struct checkpoint_entry {
     bool plane_deflated[8];
 };
 
-/* RC_DATA with the reason where the file is short, damaged, of another version, no checkpoint. */
+/* RC_DATA with the reason for a file that is short, damaged, of another version, no checkpoint. */
 MUST_USE enum rc checkpoint_open(struct checkpoint *c, const char *path, struct diag *d);
 void checkpoint_close(struct checkpoint *c);
 const struct checkpoint_entry *checkpoint_find(const struct checkpoint *c, const char *name);

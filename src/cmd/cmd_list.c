@@ -33,7 +33,10 @@ static void print_keys(const struct key *rows, int indent)
         printf("%*s%s: %s", indent, "", row->name, key_text_type(row, type));
         if (limits[0])
             printf(", %s", limits);
-        printf(row->def ? " (default %s)\n" : " (%s)\n", key_text_default(row));
+        const char *given = key_text_default(row);
+        if (given[0])
+            printf(" (%s%s)", row->def ? "default " : "", given);
+        putchar('\n');
         char help[KEY_TEXT_HELP_ROOM];
         printf("%*s", indent + 4, "");
         wrap_print(stdout, key_text_sentence(row->help, help), indent + 4);

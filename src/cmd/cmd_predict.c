@@ -90,13 +90,8 @@ static enum rc run(const struct cmd_args *args, struct diag *d)
     TRY(cpu_init(o->isa, d));
     par_set_threads((int)o->threads);
     TRY(restore_open(&r, args->words[0], o->best, o->sets.at, o->sets.n, d));
-    const struct reader *reader = r.spec.data.reader;
-    enum rc rc = reader->open_inputs
-                     ? reader->open_inputs(&ds, args->words[1], &r.spec.data.train, d)
-                     : diag_error(d, RC_CONFIG, NOWHERE,
-                                  "the model was trained on %s data, which come from no file; "
-                                  "give a format with --set data.type=...",
-                                  reader->name);
+    const struct data_spec *data = &r.spec.data;
+    enum rc rc = dataset_open_inputs(&ds, data->reader, args->words[1], &data->train, d);
     if (rc == RC_OK) {
         rc = predict(&r, &ds, d);
         dataset_release(&ds);

@@ -38,14 +38,35 @@ const struct reader *dataset_reader(const char *name)
     return NULL;
 }
 
-enum rc dataset_open(struct dataset *out, const struct reader *reader, const char *name,
-                     const struct section *split, const struct dataset_want *want, struct diag *d)
+static enum rc init(struct dataset *out, const char *name, struct diag *d)
 {
     memset(out, 0, sizeof(*out));
     pool_init(&out->pool);
     out->name = pool_strdup(&out->pool, name);
     TRY_ALLOC(out->name, d);
+    return RC_OK;
+}
+
+enum rc dataset_open(struct dataset *out, const struct reader *reader, const char *name,
+                     const struct section *split, const struct dataset_want *want, struct diag *d)
+{
+    TRY(init(out, name, d));
     enum rc rc = reader->open(out, split, want, d);
+    if (rc != RC_OK)
+        dataset_release(out);
+    return rc;
+}
+
+enum rc dataset_open_inputs(struct dataset *out, const struct reader *reader, const char *path,
+                            const struct section *split, struct diag *d)
+{
+    if (!reader->open_inputs)
+        return diag_error(d, RC_CONFIG, NOWHERE,
+                          "the model was trained on %s data, which come from no file; "
+                          "give a format with --set data.type=...",
+                          reader->name);
+    TRY(init(out, "input", d));
+    enum rc rc = reader->open_inputs(out, path, split, d);
     if (rc != RC_OK)
         dataset_release(out);
     return rc;

@@ -53,7 +53,7 @@ struct reader {
     size_t attrs_size;
     enum rc (*open)(struct dataset *out, const struct section *split,
                     const struct dataset_want *want, struct diag *d);
-    /* Inputs only, from one file as `predict` gets it; NULL: not for prediction. */
+    /* Called by dataset_open_inputs(). NULL: not for prediction. */
     enum rc (*open_inputs)(struct dataset *out, const char *path, const struct section *split,
                            struct diag *d);
 };
@@ -65,6 +65,11 @@ const struct reader *dataset_reader_at(int i);         /* NULL behind the last *
 MUST_USE enum rc dataset_open(struct dataset *out, const struct reader *reader, const char *name,
                               const struct section *split, const struct dataset_want *want,
                               struct diag *d);
+/* The inputs of a file alone, for prediction; split: the keys of the format, as at training.
+ * RC_CONFIG where the reader reads no file. On failure *out is released. */
+MUST_USE enum rc dataset_open_inputs(struct dataset *out, const struct reader *reader,
+                                     const char *path, const struct section *split,
+                                     struct diag *d);
 void dataset_release(struct dataset *ds);
 
 /* Moves a share of ds's rows, picked by seed, into *held (for a validation split). */

@@ -46,7 +46,7 @@ struct tensor {
     int of;                        /* shadow, gradient, state: the tensor it belongs to */
     int grad;                      /* id of its gradient, TENSOR_NONE where none is needed */
     struct init init;              /* param */
-    bool no_decay;                 /* param: a vector (bias, norm scale): optimizer.decay may skip it */
+    bool no_decay;                 /* param: a vector (bias, gain): optimizer.decay may skip it */
 
     int first_use, last_use; /* on the plan's timeline; -1: lives for the whole run */
     size_t bytes, offset;    /* in the arena of its role */

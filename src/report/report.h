@@ -16,7 +16,7 @@ void report_run_release(struct report_run *r);
 
 /* Tables (run, result, skips with cause, scale changes, evaluations) and small line charts of loss
  * and log2 of the loss scale, skips marked. Several runs: side by side, a column a run, numbers
- * with their difference from the first run. width: of the terminal. ascii: only ASCII. */
+ * with their difference from the first run. width: of the terminal. ascii: nothing but ASCII. */
 MUST_USE enum rc report_terminal(struct report_run *runs, int n, int width, bool ascii,
                                  FILE *to, struct diag *d);
 

@@ -4,7 +4,7 @@
 
 #include "report/report_stats.h"
 
-/* Several runs: one below the other, on common axes. A chart that shows nothing is left out. */
+/* Several runs: one below the other, on common axes. A chart with nothing to show is left out. */
 MUST_USE enum rc report_chart_print(const struct report_stats *runs, int n, int width, bool ascii,
                                     FILE *to, struct diag *d);
 

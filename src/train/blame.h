@@ -5,7 +5,7 @@
 
 #include "train/step.h"
 
-/* True, with *out filled (but for micro_batch), where an output of the forward pass is not finite. */
+/* True, with *out filled (but for micro_batch), where some output of the forward is not finite. */
 bool blame_forward(const struct op_run *r, const struct plan *p, struct step_blame *out);
 /* The same for gradients of activations, then of weights, node by node from the loss. */
 bool blame_backward(const struct op_run *r, const struct plan *p, struct step_blame *out);

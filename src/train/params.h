@@ -23,7 +23,7 @@ struct params_check {
 
 MUST_USE enum rc params_init(struct params *p, const struct plan *plan, struct pool *pool,
                              struct diag *d);
-/* param_grads: compute: rounds the gradients of params that a half node uses to that node's type. */
+/* param_grads: compute: rounds the gradients of params that a half node uses to its type. */
 void params_narrow(const struct params *p);
 struct params_check params_check(const struct params *p);
 void params_update(const struct params *p, const struct optim_step *s);

@@ -109,8 +109,10 @@ const struct dataset *run_data_eval(const struct run_data *r, const struct spec 
     int split = spec->train.eval.split;
     if (split == EVAL_AUTO)
         split = r->has_validation ? EVAL_VALIDATION : r->has_test ? EVAL_TEST : EVAL_TRAIN;
-    const struct dataset *ds = split == EVAL_VALIDATION ? (r->has_validation ? &r->validation : NULL)
-                               : split == EVAL_TEST     ? (r->has_test ? &r->test : NULL)
+    const struct dataset *validation = r->has_validation ? &r->validation : NULL;
+    const struct dataset *test = r->has_test ? &r->test : NULL;
+    const struct dataset *ds = split == EVAL_VALIDATION ? validation
+                               : split == EVAL_TEST     ? test
                                                         : &r->train;
     *name = split == EVAL_VALIDATION ? "validation" : split == EVAL_TEST ? "test" : "train";
     return ds;

@@ -101,7 +101,8 @@ enum rc run_log_step(struct trainer *t, const struct step_result *s, double ms, 
     r.clip_factor = s->clip_factor;
     r.examples = s->examples;
     r.step_ms = ms;
-    if (p->step % t->spec->log.every == 0 || s->outcome != STEP_APPLIED || p->step == t->total_steps)
+    if (p->step % t->spec->log.every == 0 || s->outcome != STEP_APPLIED ||
+        p->step == t->total_steps)
         rc = log_file_write(&t->log, &r, d);
     if (s->outcome == STEP_SKIPPED && rc == RC_OK)
         rc = log_overflow(t, s, d);

@@ -1,7 +1,7 @@
 /* scaler.h: the loss scale: what is done with it after a clean step and after an overflow.
  *
- * The state (scale, clean steps, hysteresis left) lives in struct progress, so that it is saved with
- * the run; the policy comes from the config. */
+ * The state (scale, clean steps, hysteresis left) lives in struct progress, so that it is saved
+ * with the run; the policy comes from the config. */
 #ifndef SCALER_H
 #define SCALER_H
 

@@ -384,11 +384,11 @@ START_TEST(inputs_only)
     struct section split = data_kit_section("csv", &attrs);
     attrs.target = LIST("label");
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct dataset ds = {0};
+        struct dataset ds;
         const char *path = data_kit_write("p.csv", cases[i].text, strlen(cases[i].text));
         diag_init(&data_kit_diag);
-        ck_assert_int_eq(dataset_reader("csv")->open_inputs(&ds, path, &split, &data_kit_diag),
-                         RC_OK);
+        ck_assert_int_eq(
+            dataset_open_inputs(&ds, dataset_reader("csv"), path, &split, &data_kit_diag), RC_OK);
         ck_assert(ds.columns == cases[i].columns && ds.target == DATASET_NO_TARGET);
         ck_assert(data_kit_input(&ds, 0) == 1 && data_kit_input(&ds, 1) == 2);
         dataset_release(&ds);

@@ -1,1 +1,1 @@
-mptrain trian x.yaml
+mptrain lits ops
