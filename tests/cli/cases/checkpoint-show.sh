@@ -1,2 +1,2 @@
-cp "$srcdir/tests/fuzz/corpus/checkpoint/deflated" a.mpt
+cp "${srcdir:?}/tests/fuzz/corpus/checkpoint/deflated" a.mpt
 mptrain checkpoint show -c a.mpt

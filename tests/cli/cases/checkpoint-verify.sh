@@ -1,4 +1,4 @@
-cp "$srcdir/tests/fuzz/corpus/checkpoint/deflated" good.mpt
+cp "${srcdir:?}/tests/fuzz/corpus/checkpoint/deflated" good.mpt
 head -c 1300 good.mpt >short.mpt
 echo hello >text.mpt
 mkdir empty
