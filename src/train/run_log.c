@@ -151,8 +151,11 @@ enum rc run_log_eval(struct trainer *t, bool *stop, struct diag *d)
     const struct op *loss = t->plan.graph.nodes[t->plan.loss].op;
     struct record r = begin(t, RECORD_EVAL);
     const struct dataset *ds = run_data_eval(&t->data, t->spec, &r.split);
+    double start = run_log_clock();
     struct op_loss sums = step_evaluate(&t->plan, ds, &t->data.normalizer, 0, t->eval_order);
     double count = sums.count > 0 ? (double)sums.count : 1;
+    r.seconds = run_log_clock() - start;
+    r.applied = p->applied;
     r.epoch = p->epoch;
     r.loss = sums.sum / count;
     r.examples = ds->rows;
