@@ -113,7 +113,8 @@ static json_t *node_json(const struct plan *p, const struct node *n)
         tensor_shape(shape, graph_tensor(&p->graph, n->out));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:s?}", "name", n->name,
                      "op", op_text(n, op, sizeof(op)), "shape", shape, "class",
-                     op_class_name(n->op->class), "dtype_in", dtype_name(graph_tensor(&p->graph, n->in[0])->dtype), "dtype",
+                     op_class_name(n->op->class), "dtype_in",
+                     dtype_name(graph_tensor(&p->graph, n->in[0])->dtype), "dtype",
                      dtype_name(n->dtype), "kernel", kernel_of(n), "rule",
                      rule_text(n, rule, sizeof(rule)), "bytes", (json_int_t)node_bytes(p, n),
                      "inserted", n->inserted, "fused", n->act_name);
