@@ -120,6 +120,7 @@ enum rc run_folder_resume(struct trainer *t, struct diag *d)
     if (rc == RC_OK) {
         t->step.progress = c.progress;
         t->resumed_from = t->last_saved = c.progress.step;
+        t->saved_applied = c.progress.applied;
     }
     checkpoint_close(&c);
     return rc;

@@ -72,6 +72,7 @@ static enum rc save(struct trainer *t, struct diag *d)
     TRY_ALLOC(path, d);
     TRY(run_log_save(t, path, d));
     t->last_saved = t->step.progress.step;
+    t->saved_applied = t->step.progress.applied;
     checkpoint_prune(t->checkpoints, t->spec->checkpoint.keep);
     return RC_OK;
 }
@@ -110,7 +111,9 @@ static enum rc after_step(struct trainer *t, bool *stop, struct diag *d)
     const struct progress *p = &t->step.progress;
     if (is_due(s->train.eval.every_steps, s->train.eval.every_epochs, p))
         TRY(run_log_eval(t, stop, d));
-    if (is_due(s->checkpoint.every_steps, s->checkpoint.every_epochs, p) && p->applied > 0)
+    /* a row of skipped steps must not push out the checkpoints of before it */
+    if (is_due(s->checkpoint.every_steps, s->checkpoint.every_epochs, p) &&
+        p->applied > t->saved_applied)
         TRY(save(t, d));
     return RC_OK;
 }

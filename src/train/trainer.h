@@ -21,6 +21,7 @@ struct trainer {
     int64_t total_steps;   /* of the whole run */
     int64_t steps_per_epoch;
     int64_t last_saved;    /* step of the newest checkpoint; -1: none yet */
+    int64_t saved_applied; /* updates in it */
     int64_t resumed_from;
     double started;        /* seconds, monotonic */
     bool live;             /* standard output is a terminal */
