@@ -155,8 +155,11 @@ static enum rc loop(struct trainer *t, const char **reason, struct diag *d)
 static enum rc finish(struct trainer *t, struct diag *d)
 {
     const struct progress *p = &t->step.progress;
-    if (p->applied == 0 && p->skipped > 0)
-        diag_warning(d, NOWHERE, "nothing was learnt: applied 0, skipped %" PRId64, p->skipped);
+    if (p->applied == 0)
+        diag_warning(d, NOWHERE,
+                     "nothing was learnt: applied 0, skipped %" PRId64
+                     ", without a valid target %" PRId64,
+                     p->skipped, p->empty);
     if (t->last_saved != p->step && p->applied > 0)
         return save(t, d);
     return RC_OK;
