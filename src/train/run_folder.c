@@ -33,7 +33,7 @@ static enum rc make_folder(struct pool *pool, const char *path, struct diag *d)
     return RC_OK;
 }
 
-static enum rc write_config(const struct trainer *t, struct diag *d)
+enum rc run_folder_config(const struct trainer *t, struct diag *d)
 {
     struct pool pool;
     struct str text;
@@ -98,7 +98,6 @@ enum rc run_folder_make(struct trainer *t, struct diag *d)
                               t->folder);
         TRY(clear_old(t, d));
     }
-    TRY(write_config(t, d));
     return log_file_open(&t->log, t->log_path, d);
 }
 

@@ -54,6 +54,7 @@ static enum rc prepare(struct trainer *t, struct diag *d)
     t->last_saved = -1;
     if (t->options->resume)
         TRY(run_folder_resume(t, d));
+    TRY(run_folder_config(t, d));
     scaler_init(&t->step.scaler, &t->plan, &t->step.progress, t->resumed_from == 0);
     t->step.progress.segment++;
     return run_log_header(t, d);
