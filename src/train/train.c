@@ -56,6 +56,9 @@ static enum rc prepare(struct trainer *t, struct diag *d)
         TRY(run_folder_resume(t, d));
     TRY(run_folder_config(t, d));
     scaler_init(&t->step.scaler, &t->plan, &t->step.progress, t->resumed_from == 0);
+    /* past every start that the log has: one may have been killed before it saved anything */
+    if (t->step.progress.segment < t->log.starts)
+        t->step.progress.segment = t->log.starts;
     t->step.progress.segment++;
     return run_log_header(t, d);
 }
@@ -119,6 +122,15 @@ static enum rc after_step(struct trainer *t, bool *stop, struct diag *d)
     return RC_OK;
 }
 
+/* Between two steps, or before the first one: what there is is saved. */
+static enum rc interrupted(struct trainer *t, const char **reason, struct diag *d)
+{
+    *reason = "interrupted";
+    if (t->step.progress.step > 0 && t->last_saved != t->step.progress.step)
+        TRY(save(t, d));
+    return RC_INTERRUPTED;
+}
+
 static enum rc loop(struct trainer *t, const char **reason, struct diag *d)
 {
     struct progress *p = &t->step.progress;
@@ -126,6 +138,8 @@ static enum rc loop(struct trainer *t, const char **reason, struct diag *d)
     *reason = "done";
     while (p->step < t->total_steps && !stop) {
         struct step_result r;
+        if (signals_stop())
+            return interrupted(t, reason, d);
         double start = run_log_clock();
         if (p->position == 0) {
             p->epoch_loss = 0;
@@ -143,12 +157,6 @@ static enum rc loop(struct trainer *t, const char **reason, struct diag *d)
         TRY(after_step(t, &stop, d));
         if (stop)
             *reason = "no gain for 'patience' evaluations";
-        if (signals_stop()) {
-            *reason = "interrupted";
-            if (t->last_saved != p->step)
-                TRY(save(t, d));
-            return RC_INTERRUPTED;
-        }
     }
     return RC_OK;
 }
