@@ -1,6 +1,6 @@
-/* config_compare.c: which keys of two effective configs (config_write.c) differ. The text is our own,
- * one key a line, so a pass over its lines is enough; the model and the loss are left out, because
- * the plan's fingerprint answers for them. */
+/* config_compare.c: which keys of two effective configs (config_write.c) differ. The text is our
+ * own, one key a line, so a pass over its lines is enough; the model and the loss are left out,
+ * because the plan's fingerprint answers for them. */
 #include "config.h"
 
 #include "config/spec.h"
@@ -85,7 +85,7 @@ static void tell(int n, const struct walk *was, const struct walk *is, struct lo
         diag_note(d, loc, "and more");
 }
 
-void config_tell_changes(const char *before, const char *now, struct loc loc, struct diag *d)
+void config_compare(const char *before, const char *now, struct loc loc, struct diag *d)
 {
     struct walk was, is = {.at = now};
     int n = 0;

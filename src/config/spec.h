@@ -155,7 +155,7 @@ void spec_release(struct spec *s);
 void config_write(const struct spec *s, struct str *out);
 /* Warns where two effective configs differ in a key outside of model, loss, checkpoint and log; a
  * note for each. */
-void config_tell_changes(const char *before, const char *now, struct loc loc, struct diag *d);
+void config_compare(const char *before, const char *now, struct loc loc, struct diag *d);
 
 enum dtype precision_dtype(const struct precision_spec *p);
 

@@ -109,7 +109,7 @@ static enum rc tell_changes(const struct trainer *t, const struct checkpoint *c,
     enum rc rc = now.failed ? diag_no_memory(d) : RC_OK;
     struct loc loc = {c->path, 0, 0};
     if (rc == RC_OK)
-        config_tell_changes(c->config, now.text, loc, d);
+        config_compare(c->config, now.text, loc, d);
     if (c->data[0] && strcmp(c->data, t->data.fingerprint) != 0)
         diag_warning(d, loc, "the training data are not those it was saved with");
     str_release(&now);

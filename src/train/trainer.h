@@ -30,7 +30,7 @@ struct trainer {
 /* ---- run_folder.c ---- */
 MUST_USE enum rc run_folder_make(struct trainer *t, struct diag *d);
 MUST_USE enum rc run_folder_resume(struct trainer *t, struct diag *d);
-/* Writes config.yaml: once it is sure that the run starts, so a refused one leaves that of before. */
+/* Writes config.yaml: once it is sure that the run starts, so a refused one leaves the old one. */
 MUST_USE enum rc run_folder_config(const struct trainer *t, struct diag *d);
 
 /* ---- run_log.c ---- */
