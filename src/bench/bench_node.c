@@ -57,13 +57,17 @@ static enum rc build(struct bench_node *b, const struct bench_node_case *c, stru
     struct graph *g = graph_of(b);
     struct node *n = graph_insert_node(g, 0, c->op, c->op->name);
     const struct value *attrs = NULL;
+    struct loc loc = {
+        c->attrs ? pool_printf(&b->pool, "%s %s", c->op->name, c->attrs) : c->op->name, 0, 0};
     TRY_ALLOC(n, d);
+    TRY_ALLOC(loc.file, d);
+    n->loc = loc;
     n->dtype = c->dtype;
     n->has_backward = true;
     TRY(add_inputs(b, n, c, d));
     if (c->attrs)
-        TRY(yaml_tree_parse_value(&attrs, c->attrs, NOWHERE, &b->pool, d));
-    TRY(keys_read(&n->attrs, c->op->name, c->op->keys, c->op->attrs_size, attrs, NOWHERE, NULL,
+        TRY(yaml_tree_parse_value(&attrs, c->attrs, loc, &b->pool, d));
+    TRY(keys_read(&n->attrs, c->op->name, c->op->keys, c->op->attrs_size, attrs, loc, NULL,
                   &b->pool, d));
     TRY(c->op->shape(g, n, d));
     if (n->out != TENSOR_NONE) {

@@ -133,7 +133,8 @@ static enum rc measure_given(struct table *t, struct diag *d)
         c.attrs = t->o->attrs;
     if (t->o->shape)
         TRY(read_shape(t->o->shape, &c, d));
-    return measure_types(t, &c, d);
+    enum rc rc = measure_types(t, &c, d);
+    return rc == RC_CONFIG ? RC_USAGE : rc; /* the keys stand on the command line */
 }
 
 static enum rc measure_cases(struct table *t, struct diag *d)
