@@ -158,8 +158,9 @@ static void as_text(const struct table *t, struct str *out)
     const char *note = kern_gemm_blas_note();
     if (note)
         str_printf(out, "%s\n", note);
-    str_printf(out, "\n%-12s %-5s %13s %15s %11s  %s\n", "row", "type", "best GFLOP/s",
-               "median GFLOP/s", "packing ms", fp32 > 0 ? "best / best fp32" : "");
+    if (t->n > 0)
+        str_printf(out, "\n%-12s %-5s %13s %15s %11s%s\n", "row", "type", "best GFLOP/s",
+                   "median GFLOP/s", "packing ms", fp32 > 0 ? "  best / best fp32" : "");
     for (int i = 0; i < t->n; i++) {
         const struct result *r = &t->at[i];
         str_printf(out, "%-12s %-5s %13.1f %15.1f %11.3f", r->row, dtype_name(r->dtype),

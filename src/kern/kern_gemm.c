@@ -109,6 +109,23 @@ void kern_gemm_pack(const struct gemm_plan *p, const void *b, int64_t ldb, void 
         p->row->pack(p, b, ldb, packed);
 }
 
+bool kern_gemm_packs_parts(const struct gemm_plan *p)
+{
+    return p->packed_bytes > 0 && p->row->block;
+}
+
+void kern_gemm_pack_begin(const struct gemm_plan *p, void *packed)
+{
+    BUG_IF(!kern_gemm_packs_parts(p));
+    kern_gemm_block_pack_begin(p, packed);
+}
+
+void kern_gemm_pack_part(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed,
+                         const struct gemm_part *part)
+{
+    kern_gemm_block_pack_part(p, b, ldb, packed, part);
+}
+
 void kern_gemm_run(const struct gemm_plan *p, const struct gemm_args *args)
 {
     const struct gemm_desc *d = &p->desc;

@@ -83,6 +83,17 @@ bool kern_gemm_plan_row(struct gemm_plan *out, const struct gemm_desc *desc, con
 
 /* Packs B (stored as desc.b, leading dimension ldb) into packed_bytes at `packed`. All threads. */
 void kern_gemm_pack(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed);
+/* The same piece by piece, on the calling thread: an update packs what it has just written, while
+ * it is hot. Every part once after a kern_gemm_pack_begin, from any threads, gives what kern_gemm_pack
+ * gives. Parts start at multiples of GEMM_PACK_UNIT and end there or at the matrix's end. */
+enum { GEMM_PACK_UNIT = 32 };
+struct gemm_part {
+    int64_t row, rows, col, cols; /* of B as it is stored */
+};
+bool kern_gemm_packs_parts(const struct gemm_plan *p); /* false: as a whole only, or not at all */
+void kern_gemm_pack_begin(const struct gemm_plan *p, void *packed);
+void kern_gemm_pack_part(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed,
+                         const struct gemm_part *part);
 /* Runs on par_threads() threads. Must not be called from inside par_for. */
 void kern_gemm_run(const struct gemm_plan *p, const struct gemm_args *args);
 

@@ -191,26 +191,41 @@ struct pack_job {
     int64_t n;
 };
 
-static void pack_piece(void *context, int64_t index)
+/* k from .. to-1 of one panel; they lie in one chunk. */
+static void pack_run_of_k(const struct pack_job *job, int64_t panel, int64_t chunk, int64_t from,
+                          int64_t to)
 {
-    const struct pack_job *job = context;
     const struct packed_b *b = &job->b;
-    int64_t panel = index / b->k.n, chunk = index % b->k.n;
     struct gemm_operand s = job->source;
     s.w = panel * b->block->nr;
     s.n_w = least(job->n - s.w, b->block->nr);
-    s.k = chunk * b->k.size;
-    s.n_k = least(b->k.k - s.k, b->k.size);
-    char *to = chunk_of_b(b, panel, chunk);
-    char *low = b->block->parts > 1 ? to + panel_bytes(b->block, &b->k) / 2 : NULL;
-    bool special = b->block->pack_b(&s, to, low);
+    s.k = from;
+    s.n_k = to - from;
+    size_t ahead = (size_t)((from - chunk * b->k.size) * b->block->nr) * b->block->element;
+    char *at = chunk_of_b(b, panel, chunk) + ahead;
+    char *low = b->block->parts > 1 ? at + panel_bytes(b->block, &b->k) / 2 : NULL;
+    if (b->block->pack_b(&s, at, low) && b->marks) /* several threads may set a mark */
+        __atomic_store_n(&b->marks[panel * b->k.n + chunk], 1, __ATOMIC_RELAXED);
+}
+
+static void pack_piece(void *context, int64_t index)
+{
+    const struct pack_job *job = context;
+    const struct chunks *k = &job->b.k;
+    int64_t panel = index / k->n, chunk = index % k->n, from = chunk * k->size;
+    pack_run_of_k(job, panel, chunk, from, least(k->k, from + k->size));
+}
+
+static void clear_marks(const struct packed_b *b)
+{
     if (b->marks)
-        b->marks[index] = special;
+        memset(b->marks, 0, (size_t)(b->panels * b->k.n));
 }
 
 static void pack_all(const struct pack_job *job)
 {
     int64_t pieces = job->b.panels * job->b.k.n;
+    clear_marks(&job->b);
     if (job->n * job->b.k.k > ALONE) {
         par_for(pieces, pack_piece, (void *)job);
         return;
@@ -225,12 +240,40 @@ static struct gemm_operand operand_b(const struct gemm_desc *d, const void *b, i
         .data = b, .ld = ldb, .dtype = d->b, .compute = d->compute, .k_inner = d->b_trans};
 }
 
+static struct pack_job pack_job(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed)
+{
+    return (struct pack_job){.b = packed_b(p->row->block, p->desc.n, p->desc.k, packed),
+                             .source = operand_b(&p->desc, b, ldb),
+                             .n = p->desc.n};
+}
+
 void kern_gemm_block_pack(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed)
 {
-    struct pack_job job = {.b = packed_b(p->row->block, p->desc.n, p->desc.k, packed),
-                           .source = operand_b(&p->desc, b, ldb),
-                           .n = p->desc.n};
+    struct pack_job job = pack_job(p, b, ldb, packed);
     pack_all(&job);
+}
+
+void kern_gemm_block_pack_begin(const struct gemm_plan *p, void *packed)
+{
+    struct packed_b b = packed_b(p->row->block, p->desc.n, p->desc.k, packed);
+    BUG_IF(GEMM_PACK_UNIT % b.block->nr != 0 || GEMM_PACK_UNIT % b.block->k_unit != 0);
+    clear_marks(&b);
+}
+
+void kern_gemm_block_pack_part(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed,
+                               const struct gemm_part *part)
+{
+    struct pack_job job = pack_job(p, b, ldb, packed);
+    bool turned = p->desc.b_trans;
+    int64_t nr = job.b.block->nr, size = job.b.k.size;
+    int64_t w = turned ? part->row : part->col, w_end = w + (turned ? part->rows : part->cols);
+    int64_t k = turned ? part->col : part->row, k_end = k + (turned ? part->cols : part->rows);
+    for (int64_t panel = w / nr; panel * nr < w_end; panel++)
+        for (int64_t from = k, to; from < k_end; from = to) {
+            int64_t chunk = from / size;
+            to = least(k_end, (chunk + 1) * size);
+            pack_run_of_k(&job, panel, chunk, from, to);
+        }
 }
 
 /* --- the product -------------------------------------------------------------------------------

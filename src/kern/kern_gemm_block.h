@@ -67,6 +67,9 @@ struct gemm_block {
 size_t kern_gemm_block_packed_bytes(const struct gemm_plan *p);
 size_t kern_gemm_block_scratch_bytes(const struct gemm_plan *p);
 void kern_gemm_block_pack(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed);
+void kern_gemm_block_pack_begin(const struct gemm_plan *p, void *packed);
+void kern_gemm_block_pack_part(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed,
+                               const struct gemm_part *part);
 void kern_gemm_block_run(const struct gemm_plan *p, const struct gemm_args *args);
 
 #endif

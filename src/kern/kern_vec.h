@@ -9,6 +9,23 @@
 
 #include <stdint.h>
 
+/* Factors of one update of weights, formed in FP64 once a step. d = grad g + decay w below. */
+struct vec_update {
+    float grad;  /* 1/loss scale x clip factor */
+    float decay; /* weight decay that is added to the gradient */
+    float lr;
+    float keep;  /* adam: 1 - lr x decoupled weight decay */
+    float momentum;
+    float one_minus_beta1, beta2, one_minus_beta2; /* adam */
+    float inverse_root; /* adam: 1/sqrt(1 - beta2^t); 1 - beta1^t is in lr */
+    float eps;
+};
+
+/* Updates n weights from their gradients; the states are as the function says. w and the states
+ * change in place and do not overlap. */
+typedef void vec_update_fn(const struct vec_update *u, int64_t n, float *w, const float *g,
+                           float *const state[]);
+
 struct vec_row {
     const char *name;
     /* out = f(x) */
@@ -39,8 +56,17 @@ struct vec_row {
     /* reductions: fixed order, independent of threads; FP32 lanes, then FP64 */
     double (*sum)(int64_t n, const float *x);
     double (*dot)(int64_t n, const float *x, const float *y);
+    double (*square_sum)(int64_t n, const float *x); /* exact squares, FP64 sums: never overflows,
+                                        so it is finite exactly where every x is */
     float (*max)(int64_t n, const float *x);     /* -inf for n = 0; NaN if any is NaN */
     float (*max_abs)(int64_t n, const float *x); /* 0 for n = 0; ignores nothing: NaN if any */
+    /* updates of weights */
+    vec_update_fn *sgd;          /* w -= lr d */
+    vec_update_fn *sgd_momentum; /* v = momentum v + d; w -= lr v */
+    vec_update_fn *sgd_nesterov; /* the same v; w -= lr (d + momentum v) */
+    /* m += (1 - beta1)(d - m); v = beta2 v + (1 - beta2) d d;
+     * w = keep w - lr m / (sqrt(v) inverse_root + eps) */
+    vec_update_fn *adam;
 };
 
 /* The row for this CPU and cap. */

@@ -368,6 +368,8 @@ static float do_max_abs(int64_t n, const float *x)
     return float_of((uint32_t)top);
 }
 
+#include "kern/kern_vec_update.h"
+
 const struct vec_row_entry VEC_ROW = {
     VEC_NEEDS,
     {
@@ -396,6 +398,11 @@ const struct vec_row_entry VEC_ROW = {
         .dot = do_dot,
         .max = do_max,
         .max_abs = do_max_abs,
+        .square_sum = do_square_sum,
+        .sgd = do_sgd,
+        .sgd_momentum = do_sgd_momentum,
+        .sgd_nesterov = do_sgd_nesterov,
+        .adam = do_adam,
     },
 };
 

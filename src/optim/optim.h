@@ -1,12 +1,14 @@
 /* optim.h: what an optimizer is. One optimizer is one file, optim_<name>.c, and one line in
  * optim.list. Everything is FP32: the master weight, the gradient, the state.
  *
- * update() is called for blocks of a param's elements, from any thread, only on steps whose
- * gradients are all finite: it is the commit of the step. */
+ * prepare() runs once a step, in FP64; what it fills then runs over blocks of a param's elements,
+ * on any thread, only on steps whose gradients are all finite: it is the commit of the step. The
+ * loops themselves are in kern/kern_vec_update.h. */
 #ifndef OPTIM_H
 #define OPTIM_H
 
 #include "base/keys.h"
+#include "kern/kern_vec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +22,12 @@ struct optim_step {
     int64_t update;      /* number of this applied update, from 1 */
 };
 
+/* One update, ready to run over any block: run(&factors, n, w, g, state). */
+struct optim_update {
+    vec_update_fn *run;
+    struct vec_update factors;
+};
+
 struct optim {
     const char *name, *help;
     const struct key *keys; /* its own keys besides type, lr, weight_decay and decay */
@@ -30,8 +38,8 @@ struct optim {
     int (*states_used)(const void *attrs);
     /* Refuses attrs that contradict each other. NULL: none can. */
     enum rc (*check)(const struct section *s, struct diag *d);
-    void (*update)(const void *attrs, const struct optim_step *s, double weight_decay, int64_t n,
-                   float *w, const float *g, float *const state[]);
+    void (*prepare)(const void *attrs, const struct optim_step *s, double weight_decay,
+                    struct optim_update *out);
 };
 
 const struct optim *optim_find(const char *name);

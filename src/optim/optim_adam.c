@@ -30,46 +30,28 @@ enum rc optim_adam_check(const struct section *s, struct diag *d)
     return RC_OK;
 }
 
-/* The factors of one update, in FP32. */
-struct factors {
-    float grad, decay_grad, keep_weight, one_minus_b1, b2, one_minus_b2, step, root_scale, eps;
-};
-
-static void elements(const struct factors *k, int64_t n, float *restrict w, const float *restrict g,
-                     float *restrict m, float *restrict v)
-{
-    const struct factors f = *k; /* stays in registers: a store to w cannot change it */
-    for (int64_t i = 0; i < n; i++) {
-        float d = g[i] * f.grad + f.decay_grad * w[i];
-        m[i] += f.one_minus_b1 * (d - m[i]);
-        v[i] = f.b2 * v[i] + f.one_minus_b2 * d * d;
-        w[i] = f.keep_weight * w[i] - f.step * (m[i] / (sqrtf(v[i]) / f.root_scale + f.eps));
-    }
-}
-
-void optim_adam_step(const struct optim_adam_attrs *a, const struct optim_step *s,
-                     double decay_grad, double decay_weight, int64_t n, float *w, const float *g,
-                     float *const state[])
+void optim_adam_prepare(const struct optim_adam_attrs *a, const struct optim_step *s,
+                        double decay_grad, double decay_weight, struct optim_update *out)
 {
     const double *betas = a->betas.at, t = (double)s->update;
-    struct factors k = {
+    out->factors = (struct vec_update){
         .grad = (float)s->grad_factor,
-        .decay_grad = (float)decay_grad,
-        .keep_weight = (float)(1 - decay_weight),
-        .one_minus_b1 = (float)(1 - betas[0]),
-        .b2 = (float)betas[1],
-        .one_minus_b2 = (float)(1 - betas[1]),
-        .step = (float)(s->lr / (1 - pow(betas[0], t))),
-        .root_scale = (float)sqrt(1 - pow(betas[1], t)),
+        .decay = (float)decay_grad,
+        .lr = (float)(s->lr / (1 - pow(betas[0], t))),
+        .keep = (float)(1 - decay_weight),
+        .one_minus_beta1 = (float)(1 - betas[0]),
+        .beta2 = (float)betas[1],
+        .one_minus_beta2 = (float)(1 - betas[1]),
+        .inverse_root = (float)(1 / sqrt(1 - pow(betas[1], t))),
         .eps = (float)a->eps,
     };
-    elements(&k, n, w, g, state[0], state[1]);
+    out->run = kern_vec()->adam;
 }
 
-static void update(const void *attrs, const struct optim_step *s, double weight_decay, int64_t n,
-                   float *w, const float *g, float *const state[])
+static void prepare(const void *attrs, const struct optim_step *s, double weight_decay,
+                    struct optim_update *out)
 {
-    optim_adam_step(attrs, s, weight_decay, 0, n, w, g, state);
+    optim_adam_prepare(attrs, s, weight_decay, 0, out);
 }
 
 const struct optim optim_adam = {
@@ -80,5 +62,5 @@ const struct optim optim_adam = {
     .n_states = 2,
     .states = {"exp_avg", "exp_avg_sq"},
     .check = optim_adam_check,
-    .update = update,
+    .prepare = prepare,
 };

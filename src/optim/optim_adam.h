@@ -13,10 +13,9 @@ struct optim_adam_attrs {
 extern const struct key optim_adam_keys[];
 enum rc optim_adam_check(const struct section *s, struct diag *d);
 
-/* One update. decay_grad: weight decay added to the gradient (adam); decay_weight: share of the
- * weight taken off beside it, lr included (adamw). One of them is 0. */
-void optim_adam_step(const struct optim_adam_attrs *a, const struct optim_step *s,
-                     double decay_grad, double decay_weight, int64_t n, float *w, const float *g,
-                     float *const state[]);
+/* decay_grad: weight decay added to the gradient (adam); decay_weight: share of the weight taken
+ * off beside it, lr included (adamw). One of them is 0. */
+void optim_adam_prepare(const struct optim_adam_attrs *a, const struct optim_step *s,
+                        double decay_grad, double decay_weight, struct optim_update *out);
 
 #endif

@@ -4,10 +4,10 @@
 
 #include "optim/optim_adam.h"
 
-static void update(const void *attrs, const struct optim_step *s, double weight_decay, int64_t n,
-                   float *w, const float *g, float *const state[])
+static void prepare(const void *attrs, const struct optim_step *s, double weight_decay,
+                    struct optim_update *out)
 {
-    optim_adam_step(attrs, s, 0, s->lr * weight_decay, n, w, g, state);
+    optim_adam_prepare(attrs, s, 0, s->lr * weight_decay, out);
 }
 
 const struct optim optim_adamw = {
@@ -18,5 +18,5 @@ const struct optim optim_adamw = {
     .n_states = 2,
     .states = {"exp_avg", "exp_avg_sq"},
     .check = optim_adam_check,
-    .update = update,
+    .prepare = prepare,
 };

@@ -41,46 +41,16 @@ static int states_used(const void *attrs)
     return a->momentum != 0;
 }
 
-/* The factors of one update, in FP32. */
-struct factors {
-    float lr, grad, decay, momentum;
-};
-
-static void plain(struct factors k, int64_t n, float *restrict w, const float *restrict g)
-{
-    for (int64_t i = 0; i < n; i++)
-        w[i] -= k.lr * (g[i] * k.grad + k.decay * w[i]);
-}
-
-static void heavy_ball(struct factors k, int64_t n, float *restrict w, const float *restrict g,
-                       float *restrict v)
-{
-    for (int64_t i = 0; i < n; i++) {
-        v[i] = k.momentum * v[i] + (g[i] * k.grad + k.decay * w[i]);
-        w[i] -= k.lr * v[i];
-    }
-}
-
-static void nesterov(struct factors k, int64_t n, float *restrict w, const float *restrict g,
-                     float *restrict v)
-{
-    for (int64_t i = 0; i < n; i++) {
-        float d = g[i] * k.grad + k.decay * w[i];
-        v[i] = k.momentum * v[i] + d;
-        w[i] -= k.lr * (d + k.momentum * v[i]);
-    }
-}
-
-static void update(const void *attrs, const struct optim_step *s, double weight_decay, int64_t n,
-                   float *w, const float *g, float *const state[])
+static void prepare(const void *attrs, const struct optim_step *s, double weight_decay,
+                    struct optim_update *out)
 {
     const struct sgd *a = attrs;
-    struct factors k = {(float)s->lr, (float)s->grad_factor, (float)weight_decay,
-                        (float)a->momentum};
-    if (a->momentum == 0)
-        plain(k, n, w, g);
-    else
-        (a->nesterov ? nesterov : heavy_ball)(k, n, w, g, state[0]);
+    const struct vec_row *v = kern_vec();
+    out->factors = (struct vec_update){.grad = (float)s->grad_factor,
+                                       .decay = (float)weight_decay,
+                                       .lr = (float)s->lr,
+                                       .momentum = (float)a->momentum};
+    out->run = a->momentum == 0 ? v->sgd : a->nesterov ? v->sgd_nesterov : v->sgd_momentum;
 }
 
 const struct optim optim_sgd = {
@@ -92,5 +62,5 @@ const struct optim optim_sgd = {
     .states = {"momentum"},
     .states_used = states_used,
     .check = check,
-    .update = update,
+    .prepare = prepare,
 };

@@ -3,7 +3,7 @@
  *     next window of rows -> forward -> seed gradient = scale / valid targets -> backward
  *     -> finite check of the scaled gradients
  *     -> not finite: nothing commits, the scaler backs off, the first bad tensor is named
- *     -> else unscale -> norm -> clip -> update of masters and state -> shadows -> scaler, last
+ *     -> else unscale -> norm -> clip -> update of masters, state and shadows -> scaler, last
  *
  * Invariant: a skipped step changes the position in the data and the counters, and nothing else.
  * Nothing here allocates. */
@@ -168,7 +168,6 @@ static void commit(struct step_state *s, const struct params_check *c, struct st
                               .grad_factor = out->clip_factor / out->scale,
                               .update = p->applied + 1};
     params_update(&s->params, &step);
-    plan_pack_shadows(s->plan);
     lap(s, STEP_UPDATE);
     p->applied++;
     p->skips_in_a_row = 0;

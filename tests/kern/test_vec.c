@@ -312,6 +312,7 @@ START_TEST(sums)
     for (int r = 0; kern_vec_row(r); r++) {
         const struct vec_row *row = kern_vec_row(r);
         ck_assert(row->sum(0, x) == 0.0 && row->dot(0, x, y) == 0.0);
+        ck_assert(row->square_sum(0, x) == 0.0);
         for (int n = 1; n <= 140; n++) { /* integers: exact */
             double sum = 0, dot = 0;
             for (int i = 0; i < n; i++) {
@@ -323,6 +324,7 @@ START_TEST(sums)
             x[n] = y[n] = NAN; /* behind the end */
             ck_assert(row->sum(n, x) == sum);
             ck_assert(row->dot(n, x, y) == dot);
+            ck_assert(row->square_sum(n, x) == row->dot(n, x, x));
         }
         double sum = 0, dot = 0, size = 0;
         for (int i = 0; i < N; i++) {
@@ -337,11 +339,15 @@ START_TEST(sums)
         ck_assert(fabs(row->sum(N, x) - sum) <= bound);
         ck_assert(fabs(row->dot(N, x, y) - dot) <= bound);
         ck_assert(row->sum(N, x) == kern_vec_row(0)->sum(N, x)); /* one order on all rows */
+        ck_assert(row->square_sum(N, x) == kern_vec_row(0)->square_sum(N, x));
         for (int i = 0; i < N; i++)
             x[i] = 1.0f;
         ck_assert(row->sum(N, x) == 5000.0 && row->dot(N, x, x) == 5000.0);
+        x[7] = FLT_MAX;
+        ck_assert(row->square_sum(N, x) == (double)FLT_MAX * (double)FLT_MAX);
+        x[7] = 1.0f;
         x[N - 1] = INFINITY;
-        ck_assert(isinf(row->sum(N, x)));
+        ck_assert(isinf(row->sum(N, x)) && isinf(row->square_sum(N, x)));
         x[3] = -INFINITY;
         ck_assert(isnan(row->sum(N, x)));
     }

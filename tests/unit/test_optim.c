@@ -49,11 +49,19 @@ static void start(struct run *r, const char *name, const char *keys, double lr, 
     r->grad_factor = 1;
 }
 
+static void update_once(const struct run *r, const struct optim_step *s, int64_t n, float *w,
+                        const float *g, float *const states[])
+{
+    struct optim_update u;
+    r->optim->prepare(r->attrs.at, s, r->weight_decay, &u);
+    u.run(&u.factors, n, w, g, states);
+}
+
 static void update(struct run *r, int64_t n, float *w, const float *g)
 {
     float *states[] = {r->states[0], r->states[1], r->states[2]};
     struct optim_step s = {r->lr, r->grad_factor, ++r->update};
-    r->optim->update(r->attrs.at, &s, r->weight_decay, n, w, g, states);
+    update_once(r, &s, n, w, g, states);
 }
 
 static float gradient(int i, int k)
@@ -120,7 +128,7 @@ START_TEST(blocks)
             struct optim_step s = {0.1, 1, k};
             for (int i = 0; i < N; i++) {
                 float *states[] = {&one.states[0][i], &one.states[1][i], NULL};
-                one.optim->update(one.attrs.at, &s, 0.01, 1, &b[i], &g[i], states);
+                update_once(&one, &s, 1, &b[i], &g[i], states);
             }
         }
         ck_assert_mem_eq(a, b, sizeof(a));
