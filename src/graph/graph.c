@@ -62,12 +62,20 @@ struct node *graph_insert_node(struct graph *g, int at, const struct op *op, con
     memset(n, 0, sizeof(*n));
     n->op = op;
     n->name = own_name;
-    n->out = TENSOR_NONE;
+    n->out = n->pre = TENSOR_NONE;
     for (int i = 0; i < NODE_MAX_GEMMS; i++)
         n->shadow[i] = TENSOR_NONE;
     for (int i = 0; i < g->n_nodes; i++)
         g->nodes[i].id = i;
     return n;
+}
+
+void graph_remove_node(struct graph *g, int at)
+{
+    g->n_nodes--;
+    memmove(&g->nodes[at], &g->nodes[at + 1], (size_t)(g->n_nodes - at) * sizeof(*g->nodes));
+    for (int i = at; i < g->n_nodes; i++)
+        g->nodes[i].id = i;
 }
 
 struct tensor *graph_tensor(const struct graph *g, int id)

@@ -25,6 +25,9 @@ int graph_add_tensor(struct graph *g, const char *name, enum role role, enum dty
  * memory. Node pointers are stale after the next call; ids are renumbered. */
 struct node *graph_insert_node(struct graph *g, int at, const struct op *op, const char *name);
 
+/* Nobody may read its output afterwards; ids are renumbered. */
+void graph_remove_node(struct graph *g, int at);
+
 struct tensor *graph_tensor(const struct graph *g, int id);
 struct node *graph_find_node(const struct graph *g, const char *name); /* NULL: none */
 

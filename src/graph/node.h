@@ -34,6 +34,11 @@ struct node {
     const char *rule;     /* "class allow", "layer name 'head' in fp32.allow", ... */
     struct loc rule_loc;  /* of the rule in the config; NOWHERE for a built-in class */
 
+    /* set by plan/pass_fuse.c: an activation that the node applies while it stores its output */
+    int act;              /* enum gemm_act; 0: none */
+    const char *act_name; /* of the layer it was; "relu1" */
+    int pre;              /* what act is applied to, where backward needs it; else TENSOR_NONE */
+
     /* backward: set by plan/pass_backward.c */
     bool has_backward;           /* some gradient flows through it */
     bool grad_adds[NODE_MAX_IN]; /* the gradient of input i is added to what is there */

@@ -20,7 +20,7 @@ enum role {
     ROLE_GRAD,    /* gradient of an activation */
     ROLE_DPARAM,  /* gradient of a param, FP32 */
     ROLE_STATE,   /* optimizer state, FP32 */
-    ROLE_SCRATCH, /* used within one node */
+    ROLE_FUSED,   /* never stored: the node that makes it goes on in registers */
     ROLE_COUNT
 };
 

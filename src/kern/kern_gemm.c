@@ -13,6 +13,7 @@
 #include "kern/kern_gemm_row.h"
 #include "kern/kern_vec.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* A row whose instructions the compiler did not know stays in the table, to be named and refused
@@ -132,6 +133,7 @@ void kern_gemm_run(const struct gemm_plan *p, const struct gemm_args *args)
     BUG_IF(args->m > d->m || args->n > d->n || args->k > d->k);
     BUG_IF(p->packed_bytes > 0 && (args->n != d->n || args->k != d->k));
     BUG_IF(p->scratch_bytes > 0 && par_threads() > p->threads);
+    BUG_IF(args->pre && !kern_gemm_act_is_curved(d->act));
     if (args->m == 0 || args->n == 0)
         return;
     if (p->row->block)
@@ -140,22 +142,49 @@ void kern_gemm_run(const struct gemm_plan *p, const struct gemm_args *args)
         p->row->run(p, args);
 }
 
+typedef void act_fn(int64_t n, const float *x, float *out);
+typedef void act_grad_fn(int64_t n, const float *saved, const float *dy, float *out);
+
+/* The activations in kern_vec. */
+static const struct {
+    size_t f, grad; /* offsets in struct vec_row */
+    bool reads_out;
+} acts[] = {
+    [GEMM_ACT_RELU] = {offsetof(struct vec_row, relu), offsetof(struct vec_row, relu_grad), true},
+    [GEMM_ACT_GELU] = {offsetof(struct vec_row, gelu), offsetof(struct vec_row, gelu_grad), false},
+    [GEMM_ACT_GELU_TANH] = {offsetof(struct vec_row, gelu_tanh),
+                            offsetof(struct vec_row, gelu_tanh_grad), false},
+    [GEMM_ACT_SILU] = {offsetof(struct vec_row, silu), offsetof(struct vec_row, silu_grad), false},
+    [GEMM_ACT_TANH] = {offsetof(struct vec_row, tanh), offsetof(struct vec_row, tanh_grad), true},
+    [GEMM_ACT_SIGMOID] = {offsetof(struct vec_row, sigmoid), offsetof(struct vec_row, sigmoid_grad),
+                          true},
+};
+
 bool kern_gemm_act_is_curved(enum gemm_act act)
 {
     return act != GEMM_ACT_NONE && act != GEMM_ACT_RELU;
 }
 
+bool kern_gemm_act_reads_out(enum gemm_act act)
+{
+    return acts[act].reads_out;
+}
+
 void kern_gemm_activate(enum gemm_act act, int64_t n, float *x)
 {
-    const struct vec_row *v = kern_vec();
-    if (act == GEMM_ACT_GELU)
-        v->gelu(n, x, x);
-    else if (act == GEMM_ACT_SILU)
-        v->silu(n, x, x);
-    else if (act == GEMM_ACT_TANH)
-        v->tanh(n, x, x);
-    else if (act == GEMM_ACT_SIGMOID)
-        v->sigmoid(n, x, x);
+    act_fn *f;
+    if (!kern_gemm_act_is_curved(act))
+        return;
+    memcpy(&f, (const char *)kern_vec() + acts[act].f, sizeof(f));
+    f(n, x, x);
+}
+
+void kern_gemm_act_grad(enum gemm_act act, int64_t n, const float *saved, const float *dy,
+                        float *out)
+{
+    act_grad_fn *f;
+    memcpy(&f, (const char *)kern_vec() + acts[act].grad, sizeof(f));
+    f(n, saved, dy, out);
 }
 
 const char *kern_gemm_row_name(int i)

@@ -23,6 +23,7 @@ enum gemm_act {
     GEMM_ACT_NONE,
     GEMM_ACT_RELU,
     GEMM_ACT_GELU, /* exact form: x/2 (1 + erf(x/sqrt 2)) */
+    GEMM_ACT_GELU_TANH,
     GEMM_ACT_SILU,
     GEMM_ACT_TANH,
     GEMM_ACT_SIGMOID,
@@ -72,6 +73,8 @@ struct gemm_args {
     int64_t ldc;
     bool add;          /* add to what C holds; otherwise C is never read */
     const float *bias; /* (N), where desc.bias */
+    void *pre;         /* (M,N) like C, ldc: gets what act is applied to; NULL: not wanted. Not with
+                          relu, whose slope is told by C */
     void *scratch;     /* scratch_bytes, 64-byte aligned */
 };
 
@@ -84,8 +87,9 @@ bool kern_gemm_plan_row(struct gemm_plan *out, const struct gemm_desc *desc, con
 /* Packs B (stored as desc.b, leading dimension ldb) into packed_bytes at `packed`. All threads. */
 void kern_gemm_pack(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed);
 /* The same piece by piece, on the calling thread: an update packs what it has just written, while
- * it is hot. Every part once after a kern_gemm_pack_begin, from any threads, gives what kern_gemm_pack
- * gives. Parts start at multiples of GEMM_PACK_UNIT and end there or at the matrix's end. */
+ * it is hot. Every part once after a kern_gemm_pack_begin, from any threads, gives what
+ * kern_gemm_pack gives. Parts start at multiples of GEMM_PACK_UNIT and end there or at the
+ * matrix's end. */
 enum { GEMM_PACK_UNIT = 32 };
 struct gemm_part {
     int64_t row, rows, col, cols; /* of B as it is stored */
@@ -96,6 +100,12 @@ void kern_gemm_pack_part(const struct gemm_plan *p, const void *b, int64_t ldb, 
                          const struct gemm_part *part);
 /* Runs on par_threads() threads. Must not be called from inside par_for. */
 void kern_gemm_run(const struct gemm_plan *p, const struct gemm_args *args);
+
+/* The slope of an activation is told by its output (relu, tanh, sigmoid), or by its input. */
+bool kern_gemm_act_reads_out(enum gemm_act act);
+/* out = dy act'(saved), n elements, saved as kern_gemm_act_reads_out says; out may be dy. */
+void kern_gemm_act_grad(enum gemm_act act, int64_t n, const float *saved, const float *dy,
+                        float *out);
 
 /* The table, for list, bench, tests and the log header; NULL behind the last row. */
 const char *kern_gemm_row_name(int i);

@@ -244,7 +244,8 @@ static void finish_row(const struct job *job, int64_t row, int64_t col, int64_t 
 {
     const struct gemm_desc *d = job->d;
     const struct vec_row *v = kern_vec();
-    char *c = (char *)job->g->c + (size_t)(row * job->g->ldc + col) * dtype_size(d->c);
+    size_t at = (size_t)(row * job->g->ldc + col) * dtype_size(d->c);
+    char *c = (char *)job->g->c + at;
     if (job->g->add && !job->direct) {
         float old[KERN_TILE];
         kern_cast(DTYPE_F32, old, d->c, c, n);
@@ -252,6 +253,8 @@ static void finish_row(const struct job *job, int64_t row, int64_t col, int64_t 
     }
     if (d->bias)
         v->add(n, sum, job->g->bias + col, sum);
+    if (job->g->pre)
+        kern_cast(d->c, (char *)job->g->pre + at, DTYPE_F32, sum, n);
     if (d->act == GEMM_ACT_RELU)
         v->relu(n, sum, sum);
     else

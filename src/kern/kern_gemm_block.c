@@ -307,9 +307,14 @@ static void finish(const struct job *job, int64_t row, int64_t col, const struct
     }
     struct gemm_out narrow = job->out;
     b->merge(&job->out, row, col, t);
-    kern_gemm_activate(job->d->act, (int64_t)t->rows * b->nr, t->sum);
     narrow.add = false;
     narrow.bias = NULL;
+    if (job->g->pre) {
+        narrow.c = job->g->pre;
+        b->store(&narrow, row, col, t);
+        narrow.c = job->out.c;
+    }
+    kern_gemm_activate(job->d->act, (int64_t)t->rows * b->nr, t->sum);
     b->store(&narrow, row, col, t);
 }
 

@@ -39,6 +39,9 @@ static float activated(float x, enum gemm_act act)
         return x < 0 ? 0 : x;
     case GEMM_ACT_GELU:
         return (float)(0.5 * x * (1 + erf(x * 0.70710678118654752440)));
+    case GEMM_ACT_GELU_TANH:
+        return (float)(0.5 * x *
+                       (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * (double)x * x))));
     case GEMM_ACT_SILU:
         return (float)(x / (1 + exp(-(double)x)));
     case GEMM_ACT_TANH:
@@ -72,6 +75,8 @@ static void one_row(void *context, int64_t i)
             sum += load(g->c, i * g->ldc + j, d->c);
         if (d->bias)
             sum += g->bias[j];
+        if (g->pre)
+            store(g->pre, i * g->ldc + j, d->c, sum);
         store(g->c, i * g->ldc + j, d->c, activated(sum, d->act));
     }
 }

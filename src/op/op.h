@@ -103,6 +103,12 @@ struct op {
     void (*backward)(const struct op_run *r, const struct node *n);
     double (*flops)(const struct graph *g, const struct node *n); /* forward, full batch; NULL: 0 */
 
+    /* What the layer is in the store loop of the op before it; NULL: never fused. */
+    enum gemm_act (*as_act)(const struct node *n);
+    /* forward() applies n->act to what it stores, and the input of act to n->pre where that is a
+     * tensor; backward() starts with op_undo_act. */
+    bool takes_act;
+
     /* losses only */
     enum target_kind target;
     /* valid targets among rows; targets (rows, columns of the target) i32 or f32 */
@@ -196,6 +202,9 @@ void op_map(const struct op_run *r, const struct node *n,
 void op_map_grad(const struct op_run *r, const struct node *n,
                  void (*g)(const void *attrs, int64_t n, const float *saved, const float *dy,
                            float *out));
+
+/* The gradient of what n->act was applied to, which replaces that of the output. A view of it. */
+struct view op_undo_act(const struct op_run *r, const struct node *n);
 
 /* Column sums: out (C) [+]= sum over rows of x (rows, C); fixed order, FP32 in and out. */
 void op_column_sum(struct view x, int64_t rows, int64_t columns, float *out, bool add);

@@ -42,6 +42,12 @@ static void backward(const struct op_run *r, const struct node *n)
     op_map_grad(r, n, f_grad);
 }
 
+static enum gemm_act as_act(const struct node *n)
+{
+    const struct gelu *a = n->attrs.at;
+    return a->approximate == GELU_TANH ? GEMM_ACT_GELU_TANH : GEMM_ACT_GELU;
+}
+
 static const struct op_case cases[] = {
     {NULL, 1, {{2, {5, 7}}}, 0},
     {NULL, 1, {{3, {3, 11, 41}}}, 0},
@@ -63,5 +69,6 @@ const struct op op_gelu = {
     .shape = op_shape_same,
     .forward = forward,
     .backward = backward,
+    .as_act = as_act,
     .cases = cases,
 };

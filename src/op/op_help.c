@@ -113,6 +113,7 @@ struct map_job {
     const void *attrs;
     struct view x, dy, out;
     bool add;
+    enum gemm_act act; /* undo only */
     void (*f)(const void *attrs, int64_t n, const float *x, float *out);
     void (*g)(const void *attrs, int64_t n, const float *saved, const float *dy, float *out);
 };
@@ -156,6 +157,28 @@ void op_map_grad(const struct op_run *r, const struct node *n,
                           .g = g};
     if (job.out.data)
         op_tiles(op_elements(r, n->out), map_grad_tile, &job);
+}
+
+static void undo_tile(void *context, int64_t at, int64_t n)
+{
+    const struct map_job *j = context;
+    float saved[KERN_TILE], tile[KERN_TILE];
+    float *dy = tile_of(j->dy, at, tile);
+    if (dy == tile)
+        kern_load(j->dy, at, n, tile);
+    kern_gemm_act_grad(j->act, n, kern_load(j->x, at, n, saved), dy, dy);
+    kern_store(j->dy, at, n, dy);
+}
+
+struct view op_undo_act(const struct op_run *r, const struct node *n)
+{
+    int saved = kern_gemm_act_reads_out((enum gemm_act)n->act) ? n->out : n->pre;
+    struct map_job job = {.dy = op_d_out(r, n), .act = (enum gemm_act)n->act};
+    if (n->act == GEMM_ACT_NONE)
+        return job.dy;
+    job.x = op_view(r, saved);
+    op_tiles(op_elements(r, n->out), undo_tile, &job);
+    return job.dy;
 }
 
 /* ---- column sums ---- */

@@ -1,5 +1,6 @@
-/* op_linear.c: y = x W' + b on the last dimension: (B,...,K) -> (B,...,N). All inner dimensions are
- * rows of one GEMM. W is (N,K), as in PyTorch; b is added in the epilogue of the GEMM.
+/* op_linear.c: y = act(x W' + b) on the last dimension: (B,...,K) -> (B,...,N). All inner
+ * dimensions are rows of one GEMM. W is (N,K), as in PyTorch; b and a fused activation are the
+ * epilogue of the GEMM.
  *
  *     slot 0  Y  (M,N) = X (M,K) . W' (K,N) + b      W packed ahead
  *     slot 1  dX (M,K) = dY (M,N) . W (N,K)          W packed ahead, in its other layout
@@ -81,7 +82,8 @@ static void plan(struct op_planner *p, struct node *n)
                                 .c = y,
                                 .compute = n->dtype,
                                 .b_is_weight = true,
-                                .bias = n->n_params > BIAS};
+                                .bias = n->n_params > BIAS,
+                                .act = (enum gemm_act)n->act};
     op_plan_gemm(p, n, SLOT_OUT, &forward, WEIGHT);
     if (!p->training)
         return;
@@ -129,6 +131,7 @@ static void forward(const struct op_run *r, const struct node *n)
                              .c = op_view(r, n->out).data,
                              .ldc = units,
                              .bias = n->n_params > BIAS ? op_f32(r, n->param[BIAS]) : NULL,
+                             .pre = n->pre != TENSOR_NONE ? op_view(r, n->pre).data : NULL,
                              .scratch = r->scratch};
     kern_gemm_run(n->gemm[SLOT_OUT], &args);
 }
@@ -138,7 +141,7 @@ static void backward(const struct op_run *r, const struct node *n)
     const struct graph *g = r->graph;
     int64_t m = gemm_rows(g, n, r->rows), k = tensor_columns(graph_tensor(g, n->in[0]));
     int64_t units = tensor_columns(graph_tensor(g, n->out));
-    struct view dy = op_d_out(r, n), dx = op_d_in(r, n, 0);
+    struct view dy = op_undo_act(r, n), dx = op_d_in(r, n, 0);
     if (n->n_params > BIAS)
         op_column_sum(dy, m, units, op_d_param(r, n, BIAS), r->add_dparams);
     struct gemm_args weight = {.m = units,
@@ -194,6 +197,7 @@ const struct op op_linear = {
     .keys = keys,
     .attrs_size = sizeof(struct linear),
     .reads = OP_READS_IN,
+    .takes_act = true,
     .shape = shape,
     .plan = plan,
     .forward = forward,

@@ -26,6 +26,12 @@ static void backward(const struct op_run *r, const struct node *n)
     op_map_grad(r, n, f_grad);
 }
 
+static enum gemm_act as_act(const struct node *n)
+{
+    (void)n;
+    return GEMM_ACT_TANH;
+}
+
 static const struct op_case cases[] = {
     {NULL, 1, {{2, {5, 7}}}, 0},
     {NULL, 1, {{3, {3, 11, 41}}}, 0},
@@ -43,5 +49,6 @@ const struct op op_tanh = {
     .shape = op_shape_same,
     .forward = forward,
     .backward = backward,
+    .as_act = as_act,
     .cases = cases,
 };

@@ -13,6 +13,8 @@ MUST_USE enum rc pass_build(struct plan *p, struct diag *d);
 MUST_USE enum rc pass_shape(struct plan *p, struct diag *d);
 /* Each node's dtype and the rule behind it; casts where the two ends of an edge differ. */
 MUST_USE enum rc pass_precision(struct plan *p, struct diag *d);
+/* Activations that the layer before applies. */
+MUST_USE enum rc pass_fuse(struct plan *p, struct diag *d);
 /* Gradient tensors, and which of their writers add. */
 MUST_USE enum rc pass_backward(struct plan *p, struct diag *d);
 /* Kernels, shadows, scratch; optimizer state. */

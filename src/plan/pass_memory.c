@@ -44,7 +44,8 @@ static void find_lives(struct plan *p)
             continue;
         struct tensor *out = graph_tensor(g, n->out);
         use(out, i);
-        if (n->has_backward && n->op->reads & OP_READS_OUT)
+        bool undoes = n->act != GEMM_ACT_NONE && n->pre == TENSOR_NONE;
+        if (n->has_backward && (n->op->reads & OP_READS_OUT || undoes))
             use(out, back);
         if (out->grad != TENSOR_NONE)
             use(graph_tensor(g, out->grad), back);
@@ -137,6 +138,8 @@ enum rc pass_memory(struct plan *p, struct diag *d)
         struct tensor *t = &g->tensors[i];
         size_t bytes = t->role == ROLE_SHADOW
                            ? t->bytes
+                       : t->role == ROLE_FUSED
+                           ? 0
                            : (size_t)tensor_elements(t) * dtype_size(t->dtype);
         count(p, t, bytes);
         t->bytes = arena_round(bytes);

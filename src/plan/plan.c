@@ -8,18 +8,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    enum rc (*run)(struct plan *p, struct diag *d);
-} passes[] = {
-    {"build", pass_build},       {"shape", pass_shape},   {"precision", pass_precision},
-    {"backward", pass_backward}, {"kernels", pass_kernels}, {"memory", pass_memory},
-    {"verify", pass_verify},
-};
-
 /* FNV-1a over what makes two models the same: a checkpoint of one must not load into another. */
-static void take_fingerprint(struct plan *p)
+static enum rc take_fingerprint(struct plan *p, struct diag *d)
 {
+    (void)d;
     uint64_t hash = 0xCBF29CE484222325u;
     struct str text;
     str_init(&text);
@@ -40,7 +32,23 @@ static void take_fingerprint(struct plan *p)
         hash = (hash ^ (unsigned char)text.text[i]) * 0x100000001B3u;
     str_release(&text);
     snprintf(p->fingerprint, sizeof(p->fingerprint), "%016" PRIx64, hash);
+    return RC_OK;
 }
+
+static const struct {
+    const char *name;
+    enum rc (*run)(struct plan *p, struct diag *d);
+} passes[] = {
+    {"build", pass_build},
+    {"shape", pass_shape},
+    {"fingerprint", take_fingerprint}, /* of what the user wrote */
+    {"precision", pass_precision},
+    {"fuse", pass_fuse},
+    {"backward", pass_backward},
+    {"kernels", pass_kernels},
+    {"memory", pass_memory},
+    {"verify", pass_verify},
+};
 
 enum rc plan_make(struct plan *out, const struct spec *spec, const struct plan_data *data,
                   bool training, struct diag *d)
@@ -59,7 +67,6 @@ enum rc plan_make(struct plan *out, const struct spec *spec, const struct plan_d
         }
     }
     out->data = NULL;
-    take_fingerprint(out);
     return RC_OK;
 }
 

@@ -22,6 +22,17 @@ static const char *kernel_of(const struct node *n)
     return n->n_gemms && n->gemm[0] ? kern_gemm_name(n->gemm[0]) : "-";
 }
 
+/* The op, with the activation that is fused into it: "linear+relu". */
+static const char *op_text(const struct node *n, char *out, size_t size)
+{
+    static const char *const acts[] = {
+        [GEMM_ACT_NONE] = "",           [GEMM_ACT_RELU] = "+relu", [GEMM_ACT_GELU] = "+gelu",
+        [GEMM_ACT_GELU_TANH] = "+gelu", [GEMM_ACT_SILU] = "+silu", [GEMM_ACT_TANH] = "+tanh",
+        [GEMM_ACT_SIGMOID] = "+sigmoid"};
+    snprintf(out, size, "%s%s", n->op->name, acts[n->act]);
+    return out;
+}
+
 static size_t node_bytes(const struct plan *p, const struct node *n)
 {
     size_t bytes = 0;
@@ -34,21 +45,24 @@ static size_t node_bytes(const struct plan *p, const struct node *n)
 
 static void show_node(const struct plan *p, const struct node *n, struct str *out)
 {
-    char shape[TENSOR_SHAPE_ROOM] = "-", rule[256], bytes[STR_BYTES_ROOM], dtypes[32];
+    char shape[TENSOR_SHAPE_ROOM] = "-", rule[256], bytes[STR_BYTES_ROOM], dtypes[32], op[48];
     const struct tensor *in = graph_tensor(&p->graph, n->in[0]);
     if (n->out != TENSOR_NONE)
         tensor_shape(shape, graph_tensor(&p->graph, n->out));
     snprintf(dtypes, sizeof(dtypes), n->op == op_get(OP_cast) ? "%s>%s" : "%s",
              n->op == op_get(OP_cast) ? dtype_name(in->dtype) : dtype_name(n->dtype),
              dtype_name(n->dtype));
-    str_printf(out, "%-20s %-16s %-14s %-6s %-10s %-11s %10s  %s\n", n->name, n->op->name, shape,
-               op_class_name(n->op->class), dtypes, kernel_of(n),
+    str_printf(out, "%-20s %-16s %-14s %-6s %-10s %-11s %10s  %s\n", n->name,
+               op_text(n, op, sizeof(op)), shape, op_class_name(n->op->class), dtypes, kernel_of(n),
                str_bytes(bytes, node_bytes(p, n)), rule_text(n, rule, sizeof(rule)));
 }
 
 static void show_refusals(const struct node *n, struct str *out)
 {
     static const char *const slots[] = {"forward", "d_input", "d_weight", "other"};
+    if (n->act != GEMM_ACT_NONE)
+        str_printf(out, "    %-9s %s%s\n", "applies", n->act_name,
+                   n->pre == TENSOR_NONE ? "" : ", and keeps its input for backward");
     for (int s = 0; s < n->n_gemms; s++) {
         if (!n->gemm[s])
             continue;
@@ -94,15 +108,16 @@ void plan_show(const struct plan *p, bool verbose, struct str *out)
 
 static json_t *node_json(const struct plan *p, const struct node *n)
 {
-    char shape[TENSOR_SHAPE_ROOM] = "", rule[256];
+    char shape[TENSOR_SHAPE_ROOM] = "", rule[256], op[48];
     if (n->out != TENSOR_NONE)
         tensor_shape(shape, graph_tensor(&p->graph, n->out));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b}", "name", n->name, "op",
-                     n->op->name, "shape", shape, "class", op_class_name(n->op->class),
-                     "dtype_in", dtype_name(graph_tensor(&p->graph, n->in[0])->dtype), "dtype",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:s?}", "name", n->name,
+                     "op", op_text(n, op, sizeof(op)), "shape", shape, "class",
+                     op_class_name(n->op->class), "dtype_in",
+                     dtype_name(graph_tensor(&p->graph, n->in[0])->dtype), "dtype",
                      dtype_name(n->dtype), "kernel", kernel_of(n), "rule",
                      rule_text(n, rule, sizeof(rule)), "bytes", (json_int_t)node_bytes(p, n),
-                     "inserted", n->inserted);
+                     "inserted", n->inserted, "fused", n->act_name);
 }
 
 enum rc plan_show_json(const struct plan *p, struct str *out)

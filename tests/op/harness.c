@@ -114,6 +114,12 @@ static void bind(struct harness *h)
 enum rc harness_init(struct harness *h, const struct op *op, const struct op_case *c, enum dtype in,
                      enum dtype dtype, int64_t batch)
 {
+    return harness_init_act(h, op, c, in, dtype, batch, GEMM_ACT_NONE);
+}
+
+enum rc harness_init_act(struct harness *h, const struct op *op, const struct op_case *c,
+                         enum dtype in, enum dtype dtype, int64_t batch, enum gemm_act act)
+{
     memset(h, 0, sizeof(*h));
     pool_init(&h->pool);
     diag_init(&h->diag);
@@ -121,6 +127,12 @@ enum rc harness_init(struct harness *h, const struct op *op, const struct op_cas
     TRY(add_node(h, op, c, in));
     struct node *n = harness_node(h);
     n->dtype = dtype;
+    n->act = (int)act;
+    if (act != GEMM_ACT_NONE && !kern_gemm_act_reads_out(act)) {
+        struct tensor out = *graph_tensor(&h->graph, n->out);
+        n->pre = graph_add_tensor(&h->graph, "pre", ROLE_SAVED, dtype, true, out.rank, out.dims);
+        must(n->pre != TENSOR_NONE);
+    }
     if (n->out != TENSOR_NONE) {
         struct tensor out = *graph_tensor(&h->graph, n->out);
         int d_out = graph_add_tensor(&h->graph, "d_n", ROLE_GRAD, dtype, true, out.rank, out.dims);
@@ -180,8 +192,19 @@ void harness_forward(struct harness *h, int64_t rows)
 
 void harness_backward(struct harness *h, int64_t rows)
 {
+    struct node *n = harness_node(h);
     h->run.rows = rows;
-    harness_node(h)->op->backward(&h->run, harness_node(h));
+    if (n->act == GEMM_ACT_NONE) {
+        n->op->backward(&h->run, n);
+        return;
+    }
+    const struct tensor *d_out = graph_tensor(&h->graph, harness_grad(h, n->out));
+    void *before = malloc(d_out->bytes); /* backward may change it; tests go on to read it */
+    must(before != NULL);
+    memcpy(before, d_out->data, d_out->bytes);
+    n->op->backward(&h->run, n);
+    memcpy(d_out->data, before, d_out->bytes);
+    free(before);
 }
 
 static struct view view_at(const struct harness *h, int tensor, int64_t i)

@@ -26,6 +26,9 @@ struct harness {
  * returns its code with the words in h->diag (release all the same). */
 enum rc harness_init(struct harness *h, const struct op *op, const struct op_case *c, enum dtype in,
                      enum dtype dtype, int64_t batch);
+/* The same with an activation fused into it; harness_backward keeps the gradient of the output. */
+enum rc harness_init_act(struct harness *h, const struct op *op, const struct op_case *c,
+                         enum dtype in, enum dtype dtype, int64_t batch, enum gemm_act act);
 void harness_release(struct harness *h);
 struct node *harness_node(const struct harness *h);
 

@@ -35,12 +35,14 @@ static enum dtype dtype_of(int i)
     return dtypes[i % N_DTYPES];
 }
 
+static enum gemm_act fused; /* into the op of the running test */
+
 /* A cast comes from FP32; all others have inputs of the node's dtype. */
 static void init(struct harness *h, const struct op *op, const struct op_case *c, enum dtype dtype,
                  int64_t batch)
 {
     enum dtype in = op == op_get(OP_cast) ? DTYPE_F32 : dtype;
-    enum rc rc = harness_init(h, op, c, in, dtype, batch);
+    enum rc rc = harness_init_act(h, op, c, in, dtype, batch, fused);
     diag_print(&h->diag, 0, stderr);
     ck_assert_int_eq(rc, RC_OK);
 }
@@ -48,8 +50,8 @@ static void init(struct harness *h, const struct op *op, const struct op_case *c
 static const char *about(const struct op *op, const struct op_case *c, enum dtype dtype)
 {
     static char text[256];
-    snprintf(text, sizeof(text), "%s %s case %d (%s)", op->name, dtype_name(dtype),
-             (int)(c - op->cases), c->attrs ? c->attrs : "");
+    snprintf(text, sizeof(text), "%s %s case %d (%s) activation %d", op->name, dtype_name(dtype),
+             (int)(c - op->cases), c->attrs ? c->attrs : "", (int)fused);
     return text;
 }
 
@@ -144,9 +146,8 @@ static void check_gradient(struct harness *h, const char *what, int tensor)
     }
 }
 
-START_TEST(gradient_is_the_derivative)
+static void check_gradients(const struct op *op)
 {
-    const struct op *op = op_at(_i);
     for (const struct op_case *c = op->cases; c->n_in; c++) {
         struct harness h;
         init(&h, op, c, DTYPE_F32, 0);
@@ -159,6 +160,11 @@ START_TEST(gradient_is_the_derivative)
             check_gradient(&h, about(op, c, DTYPE_F32), n->param[i]);
         harness_release(&h);
     }
+}
+
+START_TEST(gradient_is_the_derivative)
+{
+    check_gradients(op_at(_i));
 }
 END_TEST
 
@@ -211,6 +217,13 @@ static void half_case(const struct op *op, const struct op_case *c, enum dtype d
                   full.loss.sum);
     /* |d/dy of y(1-y) or 1-y^2| <= 2, |dy| <= 1.5, y off by one roundoff of |y| <= 1 */
     double extra = op->reads & OP_READS_OUT ? 3 * unit_roundoff(dtype) : 0;
+    if (fused != GEMM_ACT_NONE) {
+        /* the gradient before the activation is off by that, and rounded once (|it| <= 1.7); the
+         * others are sums of at most `terms` of it, times numbers of at most 1.5 */
+        int64_t terms = harness_size(&half, n->out) / half.graph.batch;
+        terms = terms > half.graph.batch ? terms : half.graph.batch;
+        extra = 5 * 1.5 * (double)terms * unit_roundoff(dtype);
+    }
     int grads[NODE_MAX_IN + NODE_MAX_PARAMS], count = gradients(&half, grads);
     for (int i = 0; i < count; i++)
         check_close(what, &half, &full, grads[i], extra);
@@ -222,6 +235,27 @@ START_TEST(half_rounds_once)
 {
     for (const struct op_case *c = op_of(_i)->cases; c->n_in; c++)
         half_case(op_of(_i), c, dtype_of(_i));
+}
+END_TEST
+
+/* ---- activations fused into an op ---- */
+
+/* relu has a corner: tests/golden/fused compares it bit for bit with one that is not fused. */
+static const enum gemm_act smooth[] = {GEMM_ACT_GELU, GEMM_ACT_GELU_TANH, GEMM_ACT_SILU,
+                                       GEMM_ACT_TANH, GEMM_ACT_SIGMOID};
+
+START_TEST(with_activation)
+{
+    const struct op *op = op_at(_i);
+    if (!op->takes_act)
+        return;
+    for (size_t a = 0; a < COUNT_OF(smooth); a++) {
+        fused = smooth[a];
+        check_gradients(op);
+        for (const struct op_case *c = op->cases; c->n_in; c++)
+            for (int t = 0; t < N_DTYPES; t++)
+                half_case(op, c, dtypes[t]);
+    }
 }
 END_TEST
 
@@ -436,6 +470,7 @@ int main(void)
     tcase_add_loop_test(t, has_cases, 0, OP_COUNT);
     tcase_add_loop_test(t, gradient_is_the_derivative, 0, OP_COUNT);
     tcase_add_loop_test(t, half_rounds_once, 0, OP_COUNT * N_DTYPES);
+    tcase_add_loop_test(t, with_activation, 0, OP_COUNT);
     tcase_add_loop_test(t, gradients_add_up, 0, OP_COUNT * N_DTYPES);
     tcase_add_loop_test(t, threads_do_not_matter, 0, OP_COUNT * N_DTYPES);
     tcase_add_loop_test(t, writes_its_rows_and_no_other, 0, OP_COUNT * N_DTYPES);
