@@ -23,4 +23,4 @@ try mptrain bench op linear --shape 4,4 --attrs '{units: 0}'
 try mptrain bench op linear --shape 4,4 --attrs '{units'
 try mptrain bench step
 try mptrain bench step missing.yaml
-try mptrain bench step "$srcdir/configs/digits-mlp.yaml" --set train.batc=3
+try mptrain bench step "${srcdir:?}/configs/digits-mlp.yaml" --set train.batc=3
