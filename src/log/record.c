@@ -67,6 +67,8 @@ const struct record_field record_fields[] = {
         "2-norm of all gradients, unscaled, before clipping"),
     ROW(BIT(STEP), "clip_factor", FIELD_FLOAT, clip_factor,
         "what the gradients were multiplied by to keep the norm below its limit; 1: nothing"),
+    ROW(BIT(STEP), "zero_grads", FIELD_INT, zero_grads,
+        "weights and biases whose gradient is 0 in every element: in fp16, a sign of underflow"),
     ROW(BIT(STEP) | BIT(EVAL), "examples", FIELD_INT, examples,
         "rows of data in the step, or in the split"),
     ROW(BIT(STEP), "step_ms", FIELD_FLOAT, step_ms, "wall time of the step, milliseconds"),

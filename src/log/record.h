@@ -39,7 +39,7 @@ struct record {
     int64_t seed, threads, parameters;
     int64_t resumed_from; /* step, or 0 */
     /* step */
-    int64_t epoch, applied, good_steps, skipped_total, examples;
+    int64_t epoch, applied, good_steps, skipped_total, examples, zero_grads;
     bool committed; /* this step's update was applied */
     double loss, lr, loss_scale, next_scale, grad_norm, clip_factor, step_ms;
     /* overflow */

@@ -83,8 +83,27 @@ static void scale_used_up(const struct report_stats *s, struct str *out, bool as
                       "layers named above in bf16 or fp32, or lower optimizer.lr\n");
 }
 
+/* Half of all steps or more trained some layers not at all. */
+static void underflow(const struct report_stats *s, struct str *out, bool ascii)
+{
+    (void)ascii;
+    if (s->zero_grad_steps == 0 || s->zero_grad_steps < s->applied / 2)
+        return;
+    str_printf(out, "up to %" PRId64 " weights and biases had a gradient of exactly 0 in %" PRId64
+                    " of the steps on record, so they did not learn: ",
+               s->zero_grads, s->zero_grad_steps);
+    if (s->may_use_fp16 && s->scale_high <= 1)
+        str_puts(out, "their gradients fall below the smallest number of fp16 (2^-24); set "
+                      "loss_scale: dynamic\n");
+    else if (s->may_use_fp16)
+        str_puts(out, "where that is underflow in fp16, a higher loss scale cures it "
+                      "(loss_scale.init)\n");
+    else
+        str_puts(out, "look for activations that are saturated or dead\n");
+}
+
 static void (*const pieces[])(const struct report_stats *s, struct str *out, bool ascii) = {
-    no_end, nothing_applied, forward, start_too_high, scale_used_up,
+    no_end, nothing_applied, forward, start_too_high, scale_used_up, underflow,
 };
 
 enum rc report_advice_print(const struct report_stats *s, bool named, bool ascii, FILE *to,

@@ -71,6 +71,8 @@ static void add_step(struct report_stats *s, const struct record *r)
     if (!s->first_step)
         s->first_step = r;
     s->last_step = r;
+    s->zero_grad_steps += r->zero_grads > 0;
+    s->zero_grads = r->zero_grads > s->zero_grads ? r->zero_grads : s->zero_grads;
     if (!isfinite(r->loss))
         s->nonfinite_losses++;
     else if (!s->lowest || r->loss < s->lowest->loss)

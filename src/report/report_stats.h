@@ -27,6 +27,7 @@ struct report_stats {
     const struct record *first_step, *last_step; /* step records; NULL: none */
     const struct record *lowest;                 /* of the lowest finite loss */
     int64_t nonfinite_losses;
+    int64_t zero_grad_steps, zero_grads; /* steps on record with any; the most in one */
 
     bool has_scale; /* the loss scale was something else than 1 */
     double scale_start, scale_low, scale_high, scale_final;

@@ -203,9 +203,15 @@ static void check_block(void *context, int64_t i)
 struct params_check params_check(const struct params *p)
 {
     struct params_check all = {0};
+    double of_param = 0;
     par_for(p->n_blocks, check_block, (void *)p);
     for (int i = 0; i < p->n_blocks; i++) {
         const struct params_check *c = &p->blocks[i].check;
+        of_param += c->max_abs;
+        if (i == p->n_blocks - 1 || p->blocks[i + 1].param != p->blocks[i].param) {
+            all.zero += of_param == 0;
+            of_param = 0;
+        }
         all.nonfinite += c->nonfinite;
         all.square_sum += c->square_sum;
         all.max_abs = fmax(all.max_abs, c->max_abs);

@@ -24,6 +24,7 @@ struct params_check {
     int64_t nonfinite;
     double square_sum; /* FP64, fixed order; meaningless where nonfinite > 0 */
     double max_abs;    /* of the finite ones */
+    int64_t zero;      /* params whose gradient is 0 everywhere: what underflow leaves */
 };
 
 MUST_USE enum rc params_init(struct params *p, const struct plan *plan, struct pool *pool,

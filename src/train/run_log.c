@@ -93,6 +93,7 @@ enum rc run_log_step(struct trainer *t, const struct step_result *s, double ms, 
     r.skipped_total = p->skipped;
     r.grad_norm = s->outcome == STEP_APPLIED ? s->grad_norm : s->outcome == STEP_EMPTY ? 0 : NAN;
     r.clip_factor = s->clip_factor;
+    r.zero_grads = s->zero_grads;
     r.examples = s->examples;
     r.step_ms = ms;
     if (p->step % t->spec->log.every == 0 || s->outcome != STEP_APPLIED ||

@@ -162,6 +162,7 @@ static void commit(struct step_state *s, const struct params_check *c, struct st
     const struct spec *spec = s->plan->spec;
     struct progress *p = &s->progress;
     double clip = spec->train.clip_norm;
+    out->zero_grads = c->zero;
     out->grad_norm = sqrt(c->square_sum) / out->scale;
     out->clip_factor = clip > 0 && out->grad_norm > clip ? clip / out->grad_norm : 1;
     struct optim_step step = {.lr = out->lr,

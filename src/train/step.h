@@ -54,7 +54,7 @@ struct step_result {
     enum step_outcome outcome;
     double loss;        /* mean over the valid targets; 0 where there are none */
     double lr, scale, grad_norm, clip_factor;
-    int64_t examples;
+    int64_t examples, zero_grads;
     struct step_blame blame;    /* STEP_SKIPPED */
     struct scale_change change;
 };
