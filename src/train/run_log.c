@@ -2,6 +2,7 @@
  * on the terminal. */
 #include "config.h"
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/par.h"
 #include "base/str.h"
@@ -13,13 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-
-double run_log_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static struct record begin(const struct trainer *t, enum record_type type)
 {
@@ -125,18 +119,18 @@ enum rc run_log_end(struct trainer *t, const char *reason, enum rc rc, struct di
     r.skipped_total = t->step.progress.skipped;
     r.reason = reason;
     r.exit_code = rc;
-    r.seconds = run_log_clock() - t->started;
+    r.seconds = clock_seconds() - t->started;
     return log_file_write(&t->log, &r, d);
 }
 
 enum rc run_log_save(struct trainer *t, const char *path, struct diag *d)
 {
-    double start = run_log_clock();
+    double start = clock_seconds();
     struct stat status;
     TRY(saved_write(&t->plan, &t->data, &t->step.progress, path, d));
     struct record r = begin(t, RECORD_CHECKPOINT);
     r.path = path;
-    r.write_ms = 1e3 * (run_log_clock() - start);
+    r.write_ms = 1e3 * (clock_seconds() - start);
     r.bytes = stat(path, &status) == 0 ? (int64_t)status.st_size : 0;
     return log_file_write(&t->log, &r, d);
 }
@@ -153,10 +147,10 @@ enum rc run_log_eval(struct trainer *t, bool *stop, struct diag *d)
     const struct op *loss = t->plan.graph.nodes[t->plan.loss].op;
     struct record r = begin(t, RECORD_EVAL);
     const struct dataset *ds = run_data_eval(&t->data, t->spec, &r.split);
-    double start = run_log_clock();
+    double start = clock_seconds();
     struct op_loss sums = step_evaluate(&t->plan, ds, &t->data.normalizer, 0, t->eval_order);
     double count = sums.count > 0 ? (double)sums.count : 1;
-    r.seconds = run_log_clock() - start;
+    r.seconds = clock_seconds() - start;
     r.applied = p->applied;
     r.epoch = p->epoch;
     r.loss = sums.sum / count;

@@ -11,6 +11,7 @@
 
 #include "train/step.h"
 
+#include "base/clock.h"
 #include "train/blame.h"
 
 #include <math.h>
@@ -31,6 +32,14 @@ enum rc step_init(struct step_state *s, const struct plan *plan, const struct da
     TRY_ALLOC(s->order, d);
     TRY_ALLOC(s->targets, d);
     return params_init(&s->params, plan, pool, d);
+}
+
+/* The time since the last lap was spent on this phase. */
+static void lap(struct step_state *s, enum step_phase phase)
+{
+    double now = clock_seconds();
+    s->clock.seconds[phase] += now - s->clock.mark;
+    s->clock.mark = now;
 }
 
 /* The rows of one accumulation window. */
@@ -102,17 +111,20 @@ static void backward(const struct op_run *r)
 }
 
 /* All micro-batches; false at the first whose loss is not finite. */
-static bool run_window(const struct step_state *s, const struct window *w, double *loss_sum)
+static bool run_window(struct step_state *s, const struct window *w, double *loss_sum)
 {
     *loss_sum = 0;
     for (int64_t i = 0; i < w->micros; i++) {
         struct op_loss loss = {0};
         struct op_run r = micro_run(s, w, i, &loss);
+        lap(s, STEP_DATA);
         forward(&r);
+        lap(s, STEP_FORWARD);
         *loss_sum += loss.sum;
         if (!isfinite(*loss_sum))
             return false;
         backward(&r);
+        lap(s, STEP_BACKWARD);
     }
     params_narrow(&s->params);
     return true;
@@ -137,6 +149,7 @@ static void skip(struct step_state *s, const struct window *w, struct step_resul
     struct progress *p = &s->progress;
     out->outcome = STEP_SKIPPED;
     find_blame(s, w, &out->blame);
+    lap(s, STEP_CHECK);
     p->skipped++;
     p->skips_in_a_row++;
     /* no scale cures a forward that overflows: leave it alone */
@@ -156,6 +169,7 @@ static void commit(struct step_state *s, const struct params_check *c, struct st
                               .grad_factor = out->clip_factor / out->scale,
                               .update = p->applied + 1};
     params_update(&s->params, &step);
+    lap(s, STEP_UPDATE);
     p->applied++;
     p->skips_in_a_row = 0;
     out->outcome = STEP_APPLIED;
@@ -179,6 +193,7 @@ void step_run(struct step_state *s, struct step_result *out)
     const struct spec *spec = s->plan->spec;
     struct progress *p = &s->progress;
     double loss_sum = 0;
+    s->clock = (struct step_clock){.mark = clock_seconds()};
     struct window w = next_window(s);
     memset(out, 0, sizeof(*out));
     out->examples = w.rows;
@@ -194,6 +209,7 @@ void step_run(struct step_state *s, struct step_result *out)
         skip(s, &w, out);
     } else {
         struct params_check c = params_check(&s->params);
+        lap(s, STEP_CHECK);
         /* below scale 1 a finite gradient may leave FP32 when it is unscaled */
         if (c.nonfinite > 0 || c.max_abs / out->scale > dtype_max(DTYPE_F32))
             skip(s, &w, out);

@@ -6,6 +6,23 @@
 #include "train/params.h"
 #include "train/scaler.h"
 
+/* Where the time of a step goes. Narrowing, the finite check and the search for the cause of an
+ * overflow are `check`. */
+enum step_phase {
+    STEP_DATA,
+    STEP_FORWARD,
+    STEP_BACKWARD,
+    STEP_CHECK,
+    STEP_UPDATE,
+    STEP_PHASE_COUNT
+};
+
+/* Of the newest step. */
+struct step_clock {
+    double mark; /* clock_seconds() at the end of the last phase */
+    double seconds[STEP_PHASE_COUNT];
+};
+
 /* What a step needs besides the plan. Buffers are made before the first step. */
 struct step_state {
     const struct plan *plan;
@@ -18,6 +35,7 @@ struct step_state {
     int64_t *order;     /* (rows) rows of this epoch in the order of use */
     int64_t order_epoch; /* the epoch that `order` is of; -1: none */
     void *targets;      /* of a whole accumulation window */
+    struct step_clock clock;
 };
 
 enum step_outcome { STEP_APPLIED, STEP_SKIPPED, STEP_EMPTY };

@@ -4,6 +4,7 @@
 
 #include "train/train.h"
 
+#include "base/clock.h"
 #include "kern/kern_gemm.h"
 #include "op/init.h"
 #include "train/signals.h"
@@ -13,14 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static void start_weights(const struct trainer *t)
+void train_start_weights(const struct plan *p)
 {
-    for (int i = 0; i < t->plan.graph.n_tensors; i++) {
-        const struct tensor *param = graph_tensor(&t->plan.graph, i);
+    for (int i = 0; i < p->graph.n_tensors; i++) {
+        const struct tensor *param = graph_tensor(&p->graph, i);
         if (param->role == ROLE_PARAM)
-            init_fill(param, (uint64_t)t->spec->seed, param->data);
+            init_fill(param, (uint64_t)p->spec->seed, param->data);
     }
-    plan_pack_shadows(&t->plan);
+    plan_pack_shadows(p);
 }
 
 static void count_steps(struct trainer *t)
@@ -50,7 +51,7 @@ static enum rc prepare(struct trainer *t, struct diag *d)
     TRY_ALLOC(t->eval_order, d);
     count_steps(t);
     TRY(run_folder_make(t, d));
-    start_weights(t);
+    train_start_weights(&t->plan);
     t->last_saved = -1;
     if (t->options->resume)
         TRY(run_folder_resume(t, d));
@@ -140,13 +141,13 @@ static enum rc loop(struct trainer *t, const char **reason, struct diag *d)
         struct step_result r;
         if (signals_stop())
             return interrupted(t, reason, d);
-        double start = run_log_clock();
+        double start = clock_seconds();
         if (p->position == 0) {
             p->epoch_loss = 0;
             p->epoch_count = 0;
         }
         step_run(&t->step, &r);
-        double ms = 1e3 * (run_log_clock() - start);
+        double ms = 1e3 * (clock_seconds() - start);
         TRY(run_log_step(t, &r, ms, d));
         run_log_show(t, &r, ms);
         const char *why = r.outcome == STEP_SKIPPED ? persistent(t, &r) : NULL;
@@ -189,7 +190,7 @@ enum rc train_run(const struct spec *spec, const struct train_options *o, struct
     struct trainer t = {.spec = spec, .options = o, .log = {.fd = -1}};
     const char *reason = "failed";
     pool_init(&t.pool);
-    t.started = run_log_clock();
+    t.started = clock_seconds();
     t.live = !o->quiet && isatty(STDOUT_FILENO);
     signals_catch();
     enum rc rc = prepare(&t, d);

@@ -3,6 +3,7 @@
 #define TRAIN_H
 
 #include "config/spec.h"
+#include "plan/plan.h"
 
 struct train_options {
     const char *out;      /* run folder; NULL: runs/<config name> */
@@ -14,5 +15,8 @@ struct train_options {
 
 /* RC_OK, RC_NUMERIC, RC_INTERRUPTED, or an error. */
 MUST_USE enum rc train_run(const struct spec *spec, const struct train_options *o, struct diag *d);
+
+/* Params of a bound plan as its seed has them, and their shadows. */
+void train_start_weights(const struct plan *p);
 
 #endif

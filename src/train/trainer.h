@@ -23,7 +23,7 @@ struct trainer {
     int64_t last_saved;    /* step of the newest checkpoint; -1: none yet */
     int64_t saved_applied; /* updates in it */
     int64_t resumed_from;
-    double started;        /* seconds, monotonic */
+    double started;        /* clock_seconds() */
     bool live;             /* standard output is a terminal */
 };
 
@@ -34,7 +34,6 @@ MUST_USE enum rc run_folder_resume(struct trainer *t, struct diag *d);
 MUST_USE enum rc run_folder_config(const struct trainer *t, struct diag *d);
 
 /* ---- run_log.c ---- */
-double run_log_clock(void); /* seconds, monotonic */
 MUST_USE enum rc run_log_header(struct trainer *t, struct diag *d);
 MUST_USE enum rc run_log_step(struct trainer *t, const struct step_result *r, double ms,
                               struct diag *d);

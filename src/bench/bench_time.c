@@ -1,0 +1,79 @@
+/* bench_time.c: see bench_time.h. */
+#include "config.h"
+
+#include "bench/bench_time.h"
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/par.h"
+
+#include <stdlib.h>
+
+enum { LEAST_SAMPLES = 7, MOST_SAMPLES = 2000, JSON_DIGITS = 6 };
+
+static const double slow = 1.0;             /* seconds: not repeated */
+static const double shortest_sample = 2e-5; /* the clock's own cost is lost in it */
+
+static double time_calls(int64_t calls, void (*body)(void *context), void *context)
+{
+    double start = clock_seconds();
+    for (int64_t i = 0; i < calls; i++)
+        body(context);
+    return (clock_seconds() - start) / (double)calls;
+}
+
+/* Runs for a quarter of the least time, so that caches, pages and clock rates settle. Returns the
+ * fastest call. */
+static double warm_up(double least, void (*body)(void *context), void *context)
+{
+    double fastest = time_calls(1, body, context), end = clock_seconds() + least / 4;
+    while (fastest < slow && clock_seconds() < end) {
+        double seconds = time_calls(1, body, context);
+        fastest = seconds < fastest ? seconds : fastest;
+    }
+    return fastest;
+}
+
+struct bench_times bench_time(int64_t least_ms, void (*body)(void *context), void *context)
+{
+    double samples[MOST_SAMPLES], least = 1e-3 * (double)least_ms;
+    double fastest = warm_up(least, body, context);
+    if (fastest >= slow)
+        return (struct bench_times){fastest, fastest, 1};
+    double sample = least / MOST_SAMPLES > shortest_sample ? least / MOST_SAMPLES : shortest_sample;
+    int64_t calls = fastest > 0 ? (int64_t)(sample / fastest) + 1 : 1000;
+    int n = 0;
+    double end = clock_seconds() + least;
+    while (n < MOST_SAMPLES && (n < LEAST_SAMPLES || clock_seconds() < end))
+        samples[n++] = time_calls(calls, body, context);
+    return bench_time_sort(samples, n);
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct bench_times bench_time_sort(double *seconds, int n)
+{
+    qsort(seconds, (size_t)n, sizeof(*seconds), compare);
+    double median = n % 2 ? seconds[n / 2] : (seconds[n / 2 - 1] + seconds[n / 2]) / 2;
+    return (struct bench_times){seconds[0], median, n};
+}
+
+void bench_time_machine(struct str *out)
+{
+    str_printf(out, "CPU: %s, level %s, %d thread%s\n", cpu_name(), isa_name(cpu_isa()),
+               par_threads(), par_threads() == 1 ? "" : "s");
+}
+
+enum rc bench_time_json(json_t *j, struct str *out, struct diag *d)
+{
+    char *text = j ? json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(JSON_DIGITS)) : NULL;
+    json_decref(j);
+    TRY_ALLOC(text, d);
+    str_printf(out, "%s\n", text);
+    free(text);
+    return RC_OK;
+}
