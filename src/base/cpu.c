@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 
+#include <float.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -314,9 +315,21 @@ static enum rc unknown_name(const char *name, const char *source, struct diag *d
     return RC_USAGE;
 }
 
+/* Anything linked or loaded that was built with -ffast-math switches subnormals off for all. */
+static bool keeps_subnormals(void)
+{
+    volatile float smallest = FLT_TRUE_MIN;
+    volatile float twice = smallest + smallest;
+    return twice > smallest && smallest > 0;
+}
+
 enum rc cpu_init(const char *cap, struct diag *d)
 {
     const char *source = "--isa";
+    if (!keeps_subnormals())
+        return diag_error(d, RC_FAILED, NOWHERE,
+                          "subnormal numbers are flushed to 0 in this process: the program or a "
+                          "library that it loads was built with -ffast-math; build it without");
     if (!cpu.looked)
         look();
     if (!cap) {

@@ -148,9 +148,18 @@ bool str_to_int(const char *text, int64_t *out)
     return true;
 }
 
-/* 2000, where %g would find 2e+03 short enough */
-static bool print_whole(char out[STR_FLOAT_ROOM], double x)
+double str_plain_nan(double x)
 {
+    return isnan(x) ? (double)NAN : x;
+}
+
+/* 2000, where %g would find 2e+03 short enough; nan */
+static bool print_plain(char out[STR_FLOAT_ROOM], double x)
+{
+    if (isnan(x)) {
+        snprintf(out, STR_FLOAT_ROOM, "nan");
+        return true;
+    }
     if (!(fabs(x) < 1e15) || x != floor(x))
         return false;
     snprintf(out, STR_FLOAT_ROOM, "%.0f", x);
@@ -159,7 +168,7 @@ static bool print_whole(char out[STR_FLOAT_ROOM], double x)
 
 const char *str_float(char out[STR_FLOAT_ROOM], double x)
 {
-    if (print_whole(out, x))
+    if (print_plain(out, x))
         return out;
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(out, STR_FLOAT_ROOM, "%.*g", digits, x);
@@ -171,7 +180,7 @@ const char *str_float(char out[STR_FLOAT_ROOM], double x)
 
 const char *str_float32(char out[STR_FLOAT_ROOM], float x)
 {
-    if (print_whole(out, (double)x))
+    if (print_plain(out, (double)x))
         return out;
     for (int digits = 1; digits <= 9; digits++) {
         snprintf(out, STR_FLOAT_ROOM, "%.*g", digits, (double)x);

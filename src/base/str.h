@@ -29,7 +29,11 @@ bool str_to_float(const char *text, double *out);
 /* Decimal, optional sign; 1e3 and 1_000 are not integers. False also when it does not fit. */
 bool str_to_int(const char *text, int64_t *out);
 
-/* Shortest decimal that reads back as the same double ("0.1", "1e-08", "3"). */
+/* For printing: x, and of a NaN the one without sign. Which sign a NaN has depends on the kernel,
+ * and printf would tell it: "-nan". */
+double str_plain_nan(double x);
+/* Shortest decimal that reads back as the same double ("0.1", "1e-08", "3"), or "inf", "-inf",
+ * "nan". */
 enum { STR_FLOAT_ROOM = 32 };
 const char *str_float(char out[STR_FLOAT_ROOM], double x);
 /* The same for a value that is exact in FP32: shortest that reads back as the same float. */

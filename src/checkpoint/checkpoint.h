@@ -65,6 +65,7 @@ struct checkpoint_tensor {
 struct checkpoint_content {
     const char *config;      /* effective config, YAML text */
     const char *fingerprint; /* of the plan: layers, shapes, activations (plan.h) */
+    const char *data;        /* fingerprint of the training rows; NULL: not known */
     struct progress progress;
     int n_class_names;
     const char *const *class_names;
@@ -83,6 +84,7 @@ struct checkpoint {
     const char *version;     /* of the program that wrote it */
     const char *config;
     const char *fingerprint;
+    const char *data; /* "": not known */
     struct progress progress;
     int n_class_names;
     const char **class_names;

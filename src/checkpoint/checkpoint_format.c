@@ -95,6 +95,8 @@ static bool header_fill(json_t *head, const struct checkpoint_content *content,
     int bad = json_object_set_new(head, "format", json_integer(CHECKPOINT_FORMAT));
     bad |= json_object_set_new(head, "version", json_string(PACKAGE_VERSION));
     bad |= json_object_set_new(head, "fingerprint", json_string(content->fingerprint));
+    if (content->data)
+        bad |= json_object_set_new(head, "data", json_string(content->data));
     bad |= json_object_set_new(head, "progress", progress_json(&content->progress));
 
     json_t *names = json_array(), *tensors = json_array();

@@ -263,6 +263,9 @@ static enum rc parse(struct parser *p, json_t *head, uint64_t start, uint64_t en
                           "; this is mptrain %s, which reads format %d",
                           p->c->version, format, PACKAGE_VERSION, CHECKPOINT_FORMAT);
     TRY(get_text(p, head, "fingerprint", &p->c->fingerprint));
+    p->c->data = ""; /* not in every file */
+    if (json_object_get(head, "data"))
+        TRY(get_text(p, head, "data", &p->c->data));
     TRY(get_text(p, head, "config", &p->c->config));
     TRY(get_progress(p, json_object_get(head, "progress")));
     TRY(get_array(p, head, "class_names", &names));

@@ -10,7 +10,6 @@
 #include "report/report_text.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -37,8 +36,6 @@ static void show_progress(const struct progress *p)
         char text[STR_FLOAT_ROOM];
         if (f->type == PROGRESS_INT)
             snprintf(text, sizeof(text), "%" PRId64, *(const int64_t *)at);
-        else if (f->type == PROGRESS_FLOAT && isnan(*(const double *)at))
-            snprintf(text, sizeof(text), "nan");
         else if (f->type == PROGRESS_FLOAT)
             str_float(text, *(const double *)at);
         else

@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 #include "base/par.h"
+#include "base/str.h"
 #include "train/restore.h"
 #include "train/run_data.h"
 #include "train/step.h"
@@ -58,7 +59,8 @@ static enum rc evaluate(struct restore *r, const struct eval_opts *o, struct run
     free(order);
     printf("%s: %s, step %lld\n", r->checkpoint.path, name,
            (long long)r->checkpoint.progress.step);
-    printf("rows      %lld\nloss      %.9g\n", (long long)ds->rows, sums.sum / count);
+    printf("rows      %lld\nloss      %.9g\n", (long long)ds->rows,
+           str_plain_nan(sums.sum / count));
     if (r->plan.graph.nodes[r->plan.loss].op->has_accuracy)
         printf("accuracy  %.6f\n", (double)sums.correct / count);
     return RC_OK;

@@ -29,9 +29,9 @@ static void print_class(const struct checkpoint *c, const float *logits, int64_t
     for (int64_t i = 0; i < n; i++)
         sum += exp((double)logits[i] - (double)logits[best]);
     if (best < c->n_class_names)
-        printf("%s,%.6f\n", c->class_names[best], 1 / sum);
+        printf("%s,%.6f\n", c->class_names[best], str_plain_nan(1 / sum));
     else
-        printf("%lld,%.6f\n", (long long)best, 1 / sum);
+        printf("%lld,%.6f\n", (long long)best, str_plain_nan(1 / sum));
 }
 
 static void print_values(const float *x, int64_t n)

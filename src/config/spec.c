@@ -352,6 +352,7 @@ static void read_all(const struct spec_reader *r, const struct value *root)
     spec_model_read_loss(r, find(root, "loss").v, whole);
     e = find(root, "precision");
     spec_precision_read(r, e.v, e.loc);
+    spec_precision_check(r, find(root, "model").v);
     read_loss_scale(r, find(root, "loss_scale"));
     read_optimizer(r, find(root, "optimizer"));
     read_train(r, find(root, "train"));

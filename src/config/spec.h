@@ -153,6 +153,9 @@ void spec_release(struct spec *s);
 /* The effective config, every default written out, valid YAML that gives the same spec. Paths are
  * absolute. */
 void config_write(const struct spec *s, struct str *out);
+/* Warns where two effective configs differ in a key outside of model, loss, checkpoint and log; a
+ * note for each. */
+void config_compare(const char *before, const char *now, struct loc loc, struct diag *d);
 
 enum dtype precision_dtype(const struct precision_spec *p);
 

@@ -1,6 +1,6 @@
 /* spec_precision.c: `precision`: the lists become rules with their places. What a selector matches,
- * and which rule wins, is for plan/pass_precision.c; here only rules that contradict each other
- * word for word are refused. */
+ * and which rule wins, is for plan/pass_precision.c; here, before any data is read, only words that
+ * name nothing and rules that contradict each other word for word are refused. */
 #include "config.h"
 
 #include "config/spec_read.h"
@@ -109,5 +109,49 @@ void spec_precision_read(const struct spec_reader *r, const struct value *v, str
         const struct value *lists = value_get(v, dtype_name(types[i]));
         if (lists)
             read_lists(r, lists, types[i]);
+    }
+}
+
+struct words {
+    const char *const *layers;
+    int n;
+};
+
+static const char *next_word(const void *context, int i)
+{
+    const struct words *w = context;
+    if (i < w->n)
+        return w->layers[i];
+    const struct op *op = op_at(i - w->n);
+    return !op ? NULL : op->kind == OP_INTERNAL ? "" : op->name; /* "" is near to nothing */
+}
+
+static bool is_known(const struct words *w, const char *selector)
+{
+    const struct op *op = op_find(selector);
+    for (int i = 0; i < w->n; i++)
+        if (strcmp(w->layers[i], selector) == 0)
+            return true;
+    return (op && op->kind != OP_INTERNAL) || strcmp(selector, "loss") == 0;
+}
+
+/* Patterns, and names with a scope before them, are left to the plan, which has all the names. */
+void spec_precision_check(const struct spec_reader *r, const struct value *model)
+{
+    const struct precision_spec *p = &r->spec->precision;
+    if (!model || model->kind != VALUE_LIST)
+        return;
+    struct words words = {spec_name_list(r->pool, model), model->n};
+    if (!words.layers)
+        return (void)diag_no_memory(r->d);
+    for (int i = 0; i < p->n_rules; i++) {
+        const struct precision_rule *rule = &p->rules[i];
+        if (strpbrk(rule->selector, ".*?[") || is_known(&words, rule->selector))
+            continue;
+        (void)diag_error(r->d, RC_CONFIG, rule->loc,
+                         "precision: no layer and no op is called '%.60s'", rule->selector);
+        const char *near = str_nearest(rule->selector, next_word, &words);
+        if (near)
+            diag_note(r->d, rule->loc, "did you mean '%s'?", near);
     }
 }

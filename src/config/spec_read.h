@@ -83,6 +83,8 @@ const struct value *spec_name_inner(struct spec_name_item item);
 
 /* ---- spec_precision.c ---- */
 void spec_precision_read(const struct spec_reader *r, const struct value *v, struct loc loc);
+/* Words of the rules that are neither a layer of the model (as written) nor an op. */
+void spec_precision_check(const struct spec_reader *r, const struct value *model);
 
 /* ---- spec_set.c ---- */
 /* The tree with all --set applied. NULL: wrong, reported. */

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #define READER(name) extern const struct reader reader_##name;
 #include "dataset/dataset.list"
@@ -356,4 +357,17 @@ void dataset_gather(const struct dataset *ds, const struct normalizer *norm, con
     BUG_IF(norm && norm->columns != 1 && norm->columns != ds->columns);
     struct gathering g = {ds, norm, order, n, 1 + BLOCK_NUMBERS / ds->columns, inputs, targets};
     par_for((n + g.block_rows - 1) / g.block_rows, gather_block, &g);
+}
+
+uint32_t dataset_crc(const struct dataset *ds)
+{
+    size_t rows = (size_t)ds->rows, size = dtype_size(ds->dtype);
+    uLong crc = crc32_z(0, (const void *)ds->dims, (size_t)ds->rank * sizeof(*ds->dims));
+    crc = crc32_z(crc, ds->inputs, rows * (size_t)ds->columns * size);
+    if (ds->classes)
+        crc = crc32_z(crc, (const void *)ds->classes, rows * sizeof(*ds->classes));
+    if (ds->values)
+        crc = crc32_z(crc, (const void *)ds->values,
+                      rows * (size_t)ds->target_columns * sizeof(*ds->values));
+    return (uint32_t)crc;
 }

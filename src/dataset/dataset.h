@@ -81,6 +81,9 @@ MUST_USE enum rc dataset_hold_out(struct dataset *ds, double share, uint64_t see
 MUST_USE enum rc dataset_check_classes(const struct dataset *ds, int64_t n_classes,
                                        int64_t ignored_label, struct diag *d);
 
+/* CRC-32 of all inputs and targets: tells whether two splits hold the same rows. */
+uint32_t dataset_crc(const struct dataset *ds);
+
 /* Input normalisation: x -> (x - shift) * factor, constants from the training split. */
 enum normalize { NORMALIZE_NONE, NORMALIZE_STANDARD, NORMALIZE_MINMAX };
 enum normalize_by { NORMALIZE_BY_COLUMN, NORMALIZE_BY_ALL };

@@ -13,6 +13,7 @@ struct log_file {
     const char *path; /* borrowed */
     bool failed;      /* a write failed: told once; the run's exit code will say so */
     bool regular;     /* a file that can be cut, no pipe or device */
+    int64_t starts;   /* header records that were in it when it was opened */
     struct str line;  /* kept between lines, so that writing a step allocates nothing */
 };
 

@@ -45,6 +45,30 @@ static off_t whole_lines(int fd, off_t size)
     return 0;
 }
 
+/* Lines that begin as a header record does; -1: cannot be read. */
+static int64_t count_starts(int fd)
+{
+    static const char begin[] = "{\"type\":\"header\"";
+    char piece[LOOK_BACK];
+    int64_t found = 0;
+    size_t match = 0; /* so much of `begin` has come since the last newline; beyond: not a header */
+    ssize_t n;
+    for (off_t at = 0; (n = pread(fd, piece, sizeof(piece), at)) != 0; at += n) {
+        if (n < 0)
+            return -1;
+        for (ssize_t i = 0; i < n; i++) {
+            if (piece[i] == '\n')
+                match = 0;
+            else if (match < sizeof(begin) - 1)
+                match = piece[i] == begin[match] ? match + 1 : sizeof(begin);
+            else
+                continue;
+            found += match == sizeof(begin) - 1;
+        }
+    }
+    return found;
+}
+
 static enum rc cut_half_line(struct log_file *l, struct diag *d)
 {
     struct stat info;
@@ -58,7 +82,8 @@ static enum rc cut_half_line(struct log_file *l, struct diag *d)
         return fail(l, "read", errno, d);
     if (end < info.st_size && ftruncate(l->fd, end) != 0)
         return fail(l, "cut the half-written last line of", errno, d);
-    return RC_OK;
+    l->starts = count_starts(l->fd);
+    return l->starts < 0 ? fail(l, "read", errno, d) : RC_OK;
 }
 
 enum rc log_file_open(struct log_file *l, const char *path, struct diag *d)

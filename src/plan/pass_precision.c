@@ -153,7 +153,7 @@ static const char *selector_word(const void *context, int i)
     if (i < w->graph->n_nodes)
         return w->graph->nodes[i].name;
     const struct op *op = op_at(i - w->graph->n_nodes);
-    return op ? op->name : NULL;
+    return !op ? NULL : op->kind == OP_INTERNAL ? "" : op->name; /* "" is near to nothing */
 }
 
 static bool selects_something(const struct precision_rule *rule, const struct graph *g)

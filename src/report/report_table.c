@@ -32,7 +32,7 @@ static void put_count(struct cell *c, int64_t n)
 
 static void put_number(struct cell *c, double x, const char *unit)
 {
-    str_printf(&c->text, "%.4g%s", x, unit);
+    str_printf(&c->text, "%.4g%s", str_plain_nan(x), unit);
     c->number = x;
 }
 

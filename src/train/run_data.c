@@ -3,6 +3,8 @@
 
 #include "train/run_data.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static enum dataset_target wanted_target(const struct spec *spec)
@@ -60,6 +62,7 @@ static enum rc open_all(struct run_data *r, const struct spec *spec, struct diag
         TRY(open_split(r, spec, &r->test, "test", &ds->test, d));
         r->has_test = true;
     }
+    snprintf(r->fingerprint, sizeof(r->fingerprint), "%08" PRIx32, dataset_crc(&r->train));
     r->shape.rank = r->train.rank;
     memcpy(r->shape.dims, r->train.dims, sizeof(r->shape.dims));
     r->shape.target_columns = r->train.target == DATASET_VALUES ? r->train.target_columns : 1;

@@ -10,6 +10,7 @@ struct run_data {
     bool has_train, has_validation, has_test;
     struct normalizer normalizer;
     struct plan_data shape; /* for plan_make */
+    char fingerprint[16];   /* of the training rows, after holding out */
 };
 
 /* Opens train and, where the config has them, validation (or the held-out rows) and test. */

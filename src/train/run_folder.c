@@ -33,7 +33,7 @@ static enum rc make_folder(struct pool *pool, const char *path, struct diag *d)
     return RC_OK;
 }
 
-static enum rc write_config(const struct trainer *t, struct diag *d)
+enum rc run_folder_config(const struct trainer *t, struct diag *d)
 {
     struct pool pool;
     struct str text;
@@ -98,8 +98,22 @@ enum rc run_folder_make(struct trainer *t, struct diag *d)
                               t->folder);
         TRY(clear_old(t, d));
     }
-    TRY(write_config(t, d));
     return log_file_open(&t->log, t->log_path, d);
+}
+
+static enum rc tell_changes(const struct trainer *t, const struct checkpoint *c, struct diag *d)
+{
+    struct str now;
+    str_init(&now);
+    config_write(t->spec, &now);
+    enum rc rc = now.failed ? diag_no_memory(d) : RC_OK;
+    struct loc loc = {c->path, 0, 0};
+    if (rc == RC_OK)
+        config_compare(c->config, now.text, loc, d);
+    if (c->data[0] && strcmp(c->data, t->data.fingerprint) != 0)
+        diag_warning(d, loc, "the training data are not those it was saved with");
+    str_release(&now);
+    return rc;
 }
 
 enum rc run_folder_resume(struct trainer *t, struct diag *d)
@@ -111,7 +125,9 @@ enum rc run_folder_resume(struct trainer *t, struct diag *d)
     if (!path)
         return RC_OK; /* killed before the first checkpoint: start again */
     TRY(checkpoint_open(&c, path, d));
-    enum rc rc = saved_read(&c, &t->plan, &t->data.normalizer, d);
+    enum rc rc = tell_changes(t, &c, d);
+    if (rc == RC_OK)
+        rc = saved_read(&c, &t->plan, &t->data.normalizer, d);
     if (rc == RC_OK && c.progress.position >= t->data.train.rows)
         rc = diag_error(d, RC_DATA, (struct loc){path, 0, 0},
                         "it stands at row %lld of an epoch, the training set has %lld rows: the "
@@ -120,6 +136,7 @@ enum rc run_folder_resume(struct trainer *t, struct diag *d)
     if (rc == RC_OK) {
         t->step.progress = c.progress;
         t->resumed_from = t->last_saved = c.progress.step;
+        t->saved_applied = c.progress.applied;
     }
     checkpoint_close(&c);
     return rc;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/par.h"
+#include "base/str.h"
 #include "train/saved.h"
 #include "train/trainer.h"
 
@@ -169,7 +170,7 @@ enum rc run_log_eval(struct trainer *t, bool *stop, struct diag *d)
             p->evals_without_gain >= t->spec->train.eval.patience;
     if (!t->options->quiet) {
         printf("%sstep %lld  %s loss %.5g", t->live ? "\r\033[K" : "", (long long)p->step, r.split,
-               r.loss);
+               str_plain_nan(r.loss));
         if (r.has_accuracy)
             printf("  accuracy %.4f", r.accuracy);
         printf("%s\n", r.best ? "  (best)" : "");
@@ -199,9 +200,9 @@ void run_log_show(struct trainer *t, const struct step_result *s, double ms)
     } else {
         printf("\r\033[Kstep %lld/%lld  loss %.4g  lr %.3g  scale %g  skips %lld  %.0f examples/s"
                "  ETA %d:%02d%s",
-               (long long)p->step, (long long)t->total_steps, s->loss, s->lr, p->loss_scale,
-               (long long)p->skipped, 1e3 * (double)s->examples / ms, (int)(left / 60),
-               (int)left % 60, outcomes[s->outcome]);
+               (long long)p->step, (long long)t->total_steps, str_plain_nan(s->loss), s->lr,
+               p->loss_scale, (long long)p->skipped, 1e3 * (double)s->examples / ms,
+               (int)(left / 60), (int)left % 60, outcomes[s->outcome]);
     }
     fflush(stdout);
 }

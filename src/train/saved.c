@@ -43,6 +43,7 @@ enum rc saved_write(const struct plan *plan, const struct run_data *data,
     struct checkpoint_content content = {
         .config = config.text,
         .fingerprint = plan->fingerprint,
+        .data = data->fingerprint,
         .progress = *progress,
         .n_class_names = data->train.n_class_names,
         .class_names = (const char *const *)data->train.class_names,

@@ -55,7 +55,11 @@ static enum rc prepare(struct trainer *t, struct diag *d)
     t->last_saved = -1;
     if (t->options->resume)
         TRY(run_folder_resume(t, d));
+    TRY(run_folder_config(t, d));
     scaler_init(&t->step.scaler, &t->plan, &t->step.progress, t->resumed_from == 0);
+    /* past every start that the log has: one may have been killed before it saved anything */
+    if (t->step.progress.segment < t->log.starts)
+        t->step.progress.segment = t->log.starts;
     t->step.progress.segment++;
     return run_log_header(t, d);
 }
@@ -73,6 +77,7 @@ static enum rc save(struct trainer *t, struct diag *d)
     TRY_ALLOC(path, d);
     TRY(run_log_save(t, path, d));
     t->last_saved = t->step.progress.step;
+    t->saved_applied = t->step.progress.applied;
     checkpoint_prune(t->checkpoints, t->spec->checkpoint.keep);
     return RC_OK;
 }
@@ -111,9 +116,20 @@ static enum rc after_step(struct trainer *t, bool *stop, struct diag *d)
     const struct progress *p = &t->step.progress;
     if (is_due(s->train.eval.every_steps, s->train.eval.every_epochs, p))
         TRY(run_log_eval(t, stop, d));
-    if (is_due(s->checkpoint.every_steps, s->checkpoint.every_epochs, p) && p->applied > 0)
+    /* a row of skipped steps must not push out the checkpoints of before it */
+    if (is_due(s->checkpoint.every_steps, s->checkpoint.every_epochs, p) &&
+        p->applied > t->saved_applied)
         TRY(save(t, d));
     return RC_OK;
+}
+
+/* Between two steps, or before the first one: what there is is saved. */
+static enum rc interrupted(struct trainer *t, const char **reason, struct diag *d)
+{
+    *reason = "interrupted";
+    if (t->step.progress.step > 0 && t->last_saved != t->step.progress.step)
+        TRY(save(t, d));
+    return RC_INTERRUPTED;
 }
 
 static enum rc loop(struct trainer *t, const char **reason, struct diag *d)
@@ -123,6 +139,8 @@ static enum rc loop(struct trainer *t, const char **reason, struct diag *d)
     *reason = "done";
     while (p->step < t->total_steps && !stop) {
         struct step_result r;
+        if (signals_stop())
+            return interrupted(t, reason, d);
         double start = clock_seconds();
         if (p->position == 0) {
             p->epoch_loss = 0;
@@ -140,12 +158,6 @@ static enum rc loop(struct trainer *t, const char **reason, struct diag *d)
         TRY(after_step(t, &stop, d));
         if (stop)
             *reason = "no gain for 'patience' evaluations";
-        if (signals_stop()) {
-            *reason = "interrupted";
-            if (t->last_saved != p->step)
-                TRY(save(t, d));
-            return RC_INTERRUPTED;
-        }
     }
     return RC_OK;
 }
@@ -153,8 +165,11 @@ static enum rc loop(struct trainer *t, const char **reason, struct diag *d)
 static enum rc finish(struct trainer *t, struct diag *d)
 {
     const struct progress *p = &t->step.progress;
-    if (p->applied == 0 && p->skipped > 0)
-        diag_warning(d, NOWHERE, "nothing was learnt: applied 0, skipped %" PRId64, p->skipped);
+    if (p->applied == 0)
+        diag_warning(d, NOWHERE,
+                     "nothing was learnt: applied 0, skipped %" PRId64
+                     ", without a valid target %" PRId64,
+                     p->skipped, p->empty);
     if (t->last_saved != p->step && p->applied > 0)
         return save(t, d);
     return RC_OK;

@@ -21,6 +21,7 @@ struct trainer {
     int64_t total_steps;   /* of the whole run */
     int64_t steps_per_epoch;
     int64_t last_saved;    /* step of the newest checkpoint; -1: none yet */
+    int64_t saved_applied; /* updates in it */
     int64_t resumed_from;
     double started;        /* clock_seconds() */
     bool live;             /* standard output is a terminal */
@@ -29,6 +30,8 @@ struct trainer {
 /* ---- run_folder.c ---- */
 MUST_USE enum rc run_folder_make(struct trainer *t, struct diag *d);
 MUST_USE enum rc run_folder_resume(struct trainer *t, struct diag *d);
+/* Writes config.yaml: once it is sure that the run starts, so a refused one leaves the old one. */
+MUST_USE enum rc run_folder_config(const struct trainer *t, struct diag *d);
 
 /* ---- run_log.c ---- */
 MUST_USE enum rc run_log_header(struct trainer *t, struct diag *d);

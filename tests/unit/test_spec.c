@@ -158,9 +158,9 @@ END_TEST
 
 START_TEST(rules)
 {
-    load(BASE "precision:\n  fp32: {allow: [softmax, head], deny: x}\n  fp16: {deny: head}\n");
+    load(BASE "precision:\n  fp32: {allow: [sigmoid, relu], deny: gelu}\n  fp16: {deny: relu}\n");
     ck_assert_int_eq(spec.precision.n_rules, 4);
-    ck_assert_str_eq(spec.precision.rules[1].selector, "head");
+    ck_assert_str_eq(spec.precision.rules[1].selector, "relu");
     ck_assert_int_eq(spec.precision.rules[1].loc.line, 5);
     ck_assert_int_eq(spec.precision.rules[1].loc.column, 27);
     ck_assert_int_eq(spec.precision.rules[2].action, RULE_DENY);
@@ -172,7 +172,7 @@ START_TEST(settings)
 {
     LOAD_SET(BASE "optimizer: {type: sgd, lr: 1}\nloss_scale: dynamic\n", "optimizer.lr=3e-4",
              "train.eval.patience=3", "precision.compute=fp32", "data.train.inputs=x.gz",
-             "loss_scale.init=8", "train.steps=7", "precision.fp32.allow=[linear, x]",
+             "loss_scale.init=8", "train.steps=7", "precision.fp32.allow=[linear, relu]",
              "model.linear1.units=10", "seed=9");
     ck_assert_double_eq(spec.optimizer.lr, 3e-4);
     ck_assert_str_eq(spec.optimizer.optim->name, "sgd");
@@ -243,7 +243,7 @@ START_TEST(effective_config)
                "model:\n  - linear: {name: no, units: 3}\n  - linear: {name: y, units: 2}\n"
                "  - residual: [relu, {repeat: {times: 3, layers: [relu]}}]\n"
                "  - add: {from: [no, residual1]}\n"
-               "loss: mse\nprecision: {compute: fp16, fp32: {allow: [\"*.a\", no], deny: [x]}, "
+               "loss: mse\nprecision: {compute: fp16, fp32: {allow: [\"*.a\", no], deny: [y]}, "
                "bf16: {deny: [linear]}}\n");
     round_trip(
         "data: {type: idx, train: {inputs: 'a b: #', targets: \"x\\ty\"}, hold_out: 0.25,\n"

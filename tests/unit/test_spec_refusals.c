@@ -76,9 +76,18 @@ static const struct {
      {0}},
     {"dup_rule",
      BASE "precision:\n"
-          "  fp32: {allow: [softmax, relu, softmax]}\n",
-     "t.yaml:5:33: error: 'softmax' stands twice in 'fp32.allow'\n"
+          "  fp32: {allow: [sigmoid, relu, sigmoid]}\n",
+     "t.yaml:5:33: error: 'sigmoid' stands twice in 'fp32.allow'\n"
      "t.yaml:5:18: note: the first one is here\n",
+     {0}},
+    {"rule_of_nothing",
+     DATA "model: [{liner: {units: 3}}, {linear: {units: 3, name: head}}]\n" LOSS "precision:\n"
+          "  fp32: {allow: [sigmod, \"x.*\", head, liner1], deny: [cast]}\n",
+     "t.yaml:2:10: error: unknown layer type 'liner' in 'model'\n"
+     "t.yaml:2:10: note: did you mean 'linear'?\n"
+     "t.yaml:5:18: error: precision: no layer and no op is called 'sigmod'\n"
+     "t.yaml:5:18: note: did you mean 'sigmoid'?\n"
+     "t.yaml:5:55: error: precision: no layer and no op is called 'cast'\n",
      {0}},
     {"allow_two",
      BASE "precision:\n"

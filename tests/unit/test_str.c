@@ -97,6 +97,13 @@ START_TEST(printed_floats)
     char text[STR_FLOAT_ROOM];
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         ck_assert_str_eq(str_float(text, cases[i].x), cases[i].right);
+    for (int negative = 0; negative < 2; negative++) {
+        double nan = copysign((double)NAN, negative ? -1.0 : 1.0);
+        ck_assert_str_eq(str_float(text, nan), "nan");
+        ck_assert_str_eq(str_float32(text, (float)nan), "nan");
+        ck_assert(!signbit(str_plain_nan(nan)));
+    }
+    ck_assert_str_eq(str_float32(text, -INFINITY), "-inf");
     ck_assert_str_eq(str_float32(text, 0.1f), "0.1");
     ck_assert_str_eq(str_float32(text, 3e-4f), "0.0003");
     ck_assert_str_eq(str_float32(text, 65504.0f), "65504");
