@@ -72,7 +72,7 @@ static int measure(const struct bench_opts *o, const struct arena *memory, struc
     for (size_t p = 0; p < COUNT_OF(pairs); p++) {
         fill(src, pairs[p].from);
         for (int i = 0; (row = kern_cast_row_name(i)) != NULL; i++) {
-            if (o->row && strcmp(o->row, row) != 0)
+            if (!bench_rows_wants(o, row))
                 continue;
             (void)kern_cast_force(row); /* it was listed, so it runs */
             for (int large = 0; large < 2; large++) {
@@ -116,25 +116,11 @@ static void as_text(const struct result *results, int n, struct str *out)
     }
 }
 
-static enum rc check_row(const struct bench_opts *o, struct diag *d)
-{
-    const char *row;
-    bool found = !o->row;
-    for (int i = 0; !found && (row = kern_cast_row_name(i)) != NULL; i++)
-        found = strcmp(row, o->row) == 0;
-    if (found)
-        return RC_OK;
-    diag_error(d, RC_USAGE, NOWHERE, "bench cast: no row '%.60s' can run here", o->row);
-    for (int i = 0; (row = kern_cast_row_name(i)) != NULL; i++)
-        diag_note(d, NOWHERE, "there is: %s", row);
-    return RC_USAGE;
-}
-
 enum rc bench_cast(const struct bench_opts *o, struct str *out, struct diag *d)
 {
     struct result results[MAX_RESULTS];
     struct arena memory;
-    TRY(check_row(o, d));
+    TRY(bench_rows_check(o, "cast", kern_cast_row_name, d));
     if (arena_init(&memory, (size_t)2 * LARGE * sizeof(float)) != RC_OK)
         return diag_no_memory(d);
     int n = measure(o, &memory, results);

@@ -32,6 +32,7 @@ struct table {
     const struct bench_opts *o;
     bool wanted[N_TYPES];
     int n, n_refused;
+    struct bench_product products[MAX_RESULTS];
     struct result at[MAX_RESULTS];
     struct refused refused[MAX_RESULTS];
 };
@@ -45,40 +46,6 @@ static enum rc read_types(struct table *t, struct diag *d)
                           t->o->dtype);
     for (int i = 0; i < N_TYPES; i++)
         t->wanted[i] = !t->o->dtype || types[i] == only;
-    return RC_OK;
-}
-
-static const char *next_row(const void *context, int i)
-{
-    (void)context;
-    return kern_gemm_row_name(i);
-}
-
-static enum rc check_row(const struct bench_opts *o, struct diag *d)
-{
-    const char *name;
-    for (int i = 0; o->row && (name = kern_gemm_row_name(i)) != NULL; i++)
-        if (strcmp(name, o->row) == 0)
-            return RC_OK;
-    if (!o->row)
-        return RC_OK;
-    diag_error(d, RC_USAGE, NOWHERE, "bench gemm: there is no kernel row '%.60s'", o->row);
-    const char *near = str_nearest(o->row, next_row, NULL);
-    if (near)
-        diag_note(d, NOWHERE, "did you mean '%s'?", near);
-    diag_note(d, NOWHERE, "see: mptrain list kernels");
-    return RC_USAGE;
-}
-
-static enum rc measure(struct table *t, struct bench_product *p, struct result *r, struct diag *d)
-{
-    TRY(bench_product_bind(p, d));
-    p->pack = t->o->pack;
-    struct bench_times run = bench_product_run(p, t->o->ms);
-    r->best = bench_product_flops(p) / run.best;
-    r->median = bench_product_flops(p) / run.median;
-    r->pack = t->o->json ? 0 : bench_product_pack(p, t->o->ms).best;
-    bench_product_release(p);
     return RC_OK;
 }
 
@@ -107,19 +74,36 @@ static void refuse(struct table *t, const char *row, const char *const reasons[N
     }
 }
 
-static enum rc measure_row(struct table *t, const char *row, struct diag *d)
+/* Plans a row's products, which are to be timed with those of the others; or refuses it. */
+static void enter_row(struct table *t, const char *row)
 {
     const char *reasons[N_TYPES] = {NULL};
     const int64_t mnk[] = {t->o->m, t->o->n, t->o->k};
     for (int i = 0; i < N_TYPES; i++) {
-        struct bench_product p;
-        if (!t->wanted[i] || !bench_product_plan(&p, types[i], row, mnk, &reasons[i]))
+        struct bench_product *p = &t->products[t->n];
+        if (!t->wanted[i] || !bench_product_plan(p, types[i], row, mnk, &reasons[i]))
             continue;
-        struct result *r = &t->at[t->n++];
-        *r = (struct result){.row = row, .dtype = types[i]};
-        TRY(measure(t, &p, r, d));
+        p->pack = t->o->pack;
+        t->at[t->n++] = (struct result){.row = row, .dtype = types[i]};
     }
     refuse(t, row, reasons);
+}
+
+/* All of them in turn: a ratio of two rows is of the same minutes. */
+static enum rc measure(struct table *t, struct diag *d)
+{
+    struct bench_product *products[MAX_RESULTS];
+    struct bench_times run[MAX_RESULTS];
+    for (int i = 0; i < t->n; i++) {
+        products[i] = &t->products[i];
+        TRY(bench_product_bind(products[i], d));
+    }
+    TRY(bench_product_turns(products, t->n, t->o->ms, run, d));
+    for (int i = 0; i < t->n; i++) {
+        t->at[i].best = bench_product_flops(products[i]) / run[i].best;
+        t->at[i].median = bench_product_flops(products[i]) / run[i].median;
+        t->at[i].pack = t->o->json ? 0 : bench_product_pack(products[i], t->o->ms).best;
+    }
     return RC_OK;
 }
 
@@ -179,10 +163,14 @@ enum rc bench_gemm(const struct bench_opts *o, struct str *out, struct diag *d)
     struct table t = {.o = o};
     const char *name;
     TRY(read_types(&t, d));
-    TRY(check_row(o, d));
+    TRY(bench_rows_check(o, "gemm", kern_gemm_row_name, d));
     for (int i = 0; (name = kern_gemm_row_name(i)) != NULL; i++)
-        if (!o->row || strcmp(o->row, name) == 0)
-            TRY(measure_row(&t, name, d));
+        if (bench_rows_wants(o, name))
+            enter_row(&t, name);
+    enum rc rc = t.n > 0 ? measure(&t, d) : RC_OK;
+    for (int i = 0; i < t.n; i++)
+        bench_product_release(&t.products[i]);
+    TRY(rc);
     if (o->json)
         return bench_time_json(as_json(&t), out, d);
     as_text(&t, out);

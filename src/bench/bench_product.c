@@ -102,6 +102,12 @@ struct bench_times bench_product_run(struct bench_product *p, int64_t least_ms)
     return bench_time(least_ms, multiply, p);
 }
 
+enum rc bench_product_turns(struct bench_product *const *p, int n, int64_t least_ms,
+                            struct bench_times *out, struct diag *d)
+{
+    return bench_time_turns(n, least_ms, multiply, (void *const *)p, out, d);
+}
+
 struct bench_times bench_product_pack(struct bench_product *p, int64_t least_ms)
 {
     if (!p->packed)

@@ -26,6 +26,9 @@ void bench_product_release(struct bench_product *p);
 
 double bench_product_flops(const struct bench_product *p);
 struct bench_times bench_product_run(struct bench_product *p, int64_t least_ms);
+/* Several, sample by sample in turn. */
+MUST_USE enum rc bench_product_turns(struct bench_product *const *p, int n, int64_t least_ms,
+                                     struct bench_times *out, struct diag *d);
 struct bench_times bench_product_pack(struct bench_product *p, int64_t least_ms);
 
 /* FLOP/s that the row reaches at its best on a large square product; *side: of that square. */

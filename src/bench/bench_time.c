@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/par.h"
+#include "base/pool.h"
 
 #include <stdlib.h>
 
@@ -34,19 +35,71 @@ static double warm_up(double least, void (*body)(void *context), void *context)
     return fastest;
 }
 
+/* One of the bodies that are timed in turn. */
+struct turn {
+    void *context;
+    int64_t calls; /* of a sample; 0: too slow to be repeated */
+    double spent;  /* seconds */
+    int n;
+    double *samples; /* (MOST_SAMPLES) */
+};
+
+static void prepare(struct turn *t, double least, void (*body)(void *context))
+{
+    double fastest = warm_up(least, body, t->context);
+    double sample = least / MOST_SAMPLES > shortest_sample ? least / MOST_SAMPLES : shortest_sample;
+    if (fastest < slow)
+        t->calls = fastest > 0 ? (int64_t)(sample / fastest) + 1 : 1000;
+    else
+        t->samples[t->n++] = fastest;
+}
+
+/* False where it has all that it needs. */
+static bool take(struct turn *t, double least, void (*body)(void *context))
+{
+    if (t->calls == 0 || t->n == MOST_SAMPLES || (t->n >= LEAST_SAMPLES && t->spent >= least))
+        return false;
+    double seconds = time_calls(t->calls, body, t->context);
+    t->samples[t->n++] = seconds;
+    t->spent += seconds * (double)t->calls;
+    return true;
+}
+
+static void in_turn(struct turn *turns, int n, double least, void (*body)(void *context))
+{
+    for (int i = 0; i < n; i++)
+        prepare(&turns[i], least, body);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < n; i++)
+            more |= take(&turns[i], least, body);
+    }
+}
+
 struct bench_times bench_time(int64_t least_ms, void (*body)(void *context), void *context)
 {
-    double samples[MOST_SAMPLES], least = 1e-3 * (double)least_ms;
-    double fastest = warm_up(least, body, context);
-    if (fastest >= slow)
-        return (struct bench_times){fastest, fastest, 1};
-    double sample = least / MOST_SAMPLES > shortest_sample ? least / MOST_SAMPLES : shortest_sample;
-    int64_t calls = fastest > 0 ? (int64_t)(sample / fastest) + 1 : 1000;
-    int n = 0;
-    double end = clock_seconds() + least;
-    while (n < MOST_SAMPLES && (n < LEAST_SAMPLES || clock_seconds() < end))
-        samples[n++] = time_calls(calls, body, context);
-    return bench_time_sort(samples, n);
+    double samples[MOST_SAMPLES];
+    struct turn t = {.context = context, .samples = samples};
+    in_turn(&t, 1, 1e-3 * (double)least_ms, body);
+    return bench_time_sort(samples, t.n);
+}
+
+enum rc bench_time_turns(int n, int64_t least_ms, void (*body)(void *context),
+                         void *const *contexts, struct bench_times *out, struct diag *d)
+{
+    struct pool pool;
+    pool_init(&pool);
+    struct turn *turns = pool_array(&pool, (size_t)n, sizeof(*turns));
+    double *samples = pool_array(&pool, (size_t)n * MOST_SAMPLES, sizeof(*samples));
+    bool room = turns && samples;
+    for (int i = 0; room && i < n; i++)
+        turns[i] = (struct turn){.context = contexts[i], .samples = samples + i * MOST_SAMPLES};
+    if (room)
+        in_turn(turns, n, 1e-3 * (double)least_ms, body);
+    for (int i = 0; room && i < n; i++)
+        out[i] = bench_time_sort(turns[i].samples, turns[i].n);
+    pool_release(&pool);
+    return room ? RC_OK : diag_no_memory(d);
 }
 
 static int compare(const void *a, const void *b)

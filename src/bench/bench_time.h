@@ -17,6 +17,10 @@ struct bench_times {
 
 /* A call that takes longer than a second by itself is not repeated. */
 struct bench_times bench_time(int64_t least_ms, void (*body)(void *context), void *context);
+/* The same for n bodies in turn, sample after sample, until each has had its least time: a busy
+ * moment of the machine hits all of them alike. */
+MUST_USE enum rc bench_time_turns(int n, int64_t least_ms, void (*body)(void *context),
+                                  void *const *contexts, struct bench_times *out, struct diag *d);
 /* The same from samples taken elsewhere, n >= 1; sorts them. */
 struct bench_times bench_time_sort(double *seconds, int n);
 

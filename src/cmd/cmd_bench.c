@@ -14,7 +14,7 @@
 
 struct cmd_bench_opts {
     struct bench_opts bench;
-    struct opt_texts sets;
+    struct opt_texts sets, rows;
     const char *isa;
     int64_t threads;
 };
@@ -79,7 +79,7 @@ static enum rc check_options(const struct topic *t, const struct cmd_bench_opts 
         {"n", b->n > 0, GEMM},
         {"k", b->k > 0, GEMM},
         {"pack", b->pack, GEMM},
-        {"row", b->row != NULL, GEMM | CAST},
+        {"row", o->rows.n > 0, GEMM | CAST},
         {"dtype", b->dtype != NULL, GEMM | OP},
         {"shape", b->shape != NULL, OP},
         {"attrs", b->attrs != NULL, OP},
@@ -114,6 +114,8 @@ static enum rc run_topic(const struct topic *t, const struct cmd_args *args, str
     b->m = b->m > 0 ? b->m : DEFAULT_SIDE;
     b->n = b->n > 0 ? b->n : DEFAULT_SIDE;
     b->k = b->k > 0 ? b->k : DEFAULT_SIDE;
+    b->n_rows = o.rows.n;
+    b->rows = o.rows.at;
     b->steps = b->steps > 0 ? b->steps : DEFAULT_STEPS;
     b->warmup = b->warmup >= 0 ? b->warmup : DEFAULT_WARMUP;
     TRY(cpu_init(o.isa, d));
@@ -156,8 +158,8 @@ static const struct opt opts[] = {
      "gemm: columns of A and rows of B. Default 1024."},
     {"dtype", 0, OPT_TEXT, AT(bench.dtype), "TYPE", 0, 0,
      "gemm, op: only fp32, bf16 or fp16. Default: each that can run."},
-    {"row", 0, OPT_TEXT, AT(bench.row), "NAME", 0, 0,
-     "gemm, cast: only this kernel row. Default: each that can run."},
+    {"row", 0, OPT_TEXTS, AT(rows), "NAME", 0, 0,
+     "gemm, cast: only this kernel row; may be given several times. Default: each that can run."},
     {"pack", 0, OPT_FLAG, AT(bench.pack), NULL, 0, 0,
      "gemm: pack B anew for each product and count that too. Otherwise B is a weight that was "
      "packed before, as in a step."},

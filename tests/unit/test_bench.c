@@ -173,7 +173,8 @@ END_TEST
 
 START_TEST(cast_tells_every_row)
 {
-    struct bench_opts o = {.ms = 1, .json = true, .row = "scalar"};
+    const char *const rows_wanted[] = {"scalar"};
+    struct bench_opts o = {.ms = 1, .json = true, .n_rows = 1, .rows = rows_wanted};
     ck_assert_int_eq(bench_cast(&o, &out, &d), RC_OK);
     json_t *j = parsed(), *rows = json_object_get(j, "rows"), *r;
     size_t i;
