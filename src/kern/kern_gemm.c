@@ -112,7 +112,7 @@ void kern_gemm_pack(const struct gemm_plan *p, const void *b, int64_t ldb, void 
 
 bool kern_gemm_packs_parts(const struct gemm_plan *p)
 {
-    return p->packed_bytes > 0 && p->row->block;
+    return p->packed_bytes > 0 && p->row->block && p->desc.b_taps == 0;
 }
 
 void kern_gemm_pack_begin(const struct gemm_plan *p, void *packed)

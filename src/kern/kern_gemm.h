@@ -29,6 +29,18 @@ enum gemm_act {
     GEMM_ACT_SIGMOID,
 };
 
+/* A of a convolution: row (b,oy,ox) is the patch that this output pixel sees, column (ky,kx,c) one
+ * of its values: x[b][Y/spread_h][X/spread_w][c] with Y = oy stride_h - pad_h + ky dilation_h, X
+ * alike; zero outside the image and where spread does not divide. Never stored: gathered while A is
+ * packed. */
+struct gemm_patches {
+    int64_t h, w;         /* of the image (B,h,w,pixel) */
+    int64_t c, pixel;     /* channels of a patch; elements between pixels, >= c */
+    int64_t out_h, out_w;
+    int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
+    int64_t spread_h, spread_w; /* 1; of an input gradient: the stride of the convolution */
+};
+
 /* What is known when the plan is made. */
 struct gemm_desc {
     int64_t m, n, k;       /* the largest that a run will use; a run may use fewer */
@@ -36,6 +48,9 @@ struct gemm_desc {
     enum dtype a, b, c;    /* how they are stored */
     enum dtype compute;    /* A and B are rounded to this type (nearest even) before they are
                               multiplied; products and sums are FP32 */
+    struct gemm_patches patches; /* of A, where kernel_h > 0; with a_trans A is their transpose */
+    int64_t b_taps; /* above 0: B is stored (b_taps,N,K/b_taps), the last tap first: a kernel turned
+                       over, for the gradient of the input; b_trans is false */
     bool b_is_weight;      /* B will be packed ahead with kern_gemm_pack */
     bool bias;
     enum gemm_act act;
@@ -65,7 +80,7 @@ struct gemm_plan {
 struct gemm_args {
     int64_t m, n, k;
     const void *a;
-    int64_t lda;
+    int64_t lda; /* not of an image */
     const void
         *b;      /* stored as desc.b, or the packed panel where desc.b_is_weight and packed_bytes */
     int64_t ldb; /* ignored for a packed panel */

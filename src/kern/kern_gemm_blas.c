@@ -14,6 +14,7 @@
 
 #include "base/par.h"
 #include "kern/kern_cast.h"
+#include "kern/kern_gemm_gather.h"
 #include "kern/kern_vec.h"
 
 #include <dlfcn.h>
@@ -177,6 +178,42 @@ static void widen_b(const struct gemm_desc *d, int64_t n, int64_t k, const void 
     par_for(d->b_trans ? n : k, widen_row, &job);
 }
 
+struct turn_job {
+    const struct gemm_desc *d;
+    const char *b;
+    int64_t ldb;
+    float *to; /* (K,N) */
+};
+
+/* One column of a turned kernel, which is stored (taps,N,K/taps). */
+static void turn_column(void *context, int64_t j)
+{
+    const struct turn_job *job = context;
+    const struct gemm_desc *d = job->d;
+    int64_t tap_k = d->k / d->b_taps;
+    float tile[KERN_TILE];
+    for (int64_t tap = 0; tap < d->b_taps; tap++)
+        for (int64_t k = 0; k < tap_k; k += KERN_TILE) {
+            int64_t n = tap_k - k < KERN_TILE ? tap_k - k : KERN_TILE;
+            float *to = job->to + (tap * tap_k + k) * d->n + j;
+            widen(tile, job->b, ((d->b_taps - 1 - tap) * d->n + j) * job->ldb + k, n, d->b,
+                  d->compute);
+            for (int64_t i = 0; i < n; i++)
+                to[i * d->n] = tile[i];
+        }
+}
+
+/* B as sgemm reads it, in FP32. */
+static void prepare_b(const struct gemm_desc *d, int64_t n, int64_t k, const void *b, int64_t ldb,
+                      float *to)
+{
+    struct turn_job job = {d, b, ldb, to};
+    if (d->b_taps > 0)
+        par_for(n, turn_column, &job);
+    else
+        widen_b(d, n, k, b, ldb, to);
+}
+
 /* --- blocks ------------------------------------------------------------------------------------
  */
 
@@ -221,6 +258,20 @@ static void cut_c(struct job *job)
     }
 }
 
+/* Rows and columns of the matrix of patches, in FP32; halves wait behind the room. */
+static void gather(const struct job *job, int64_t row, int64_t rows, int64_t col, int64_t cols,
+                   float *room)
+{
+    const struct gemm_desc *d = job->d;
+    const struct gemm_part block = {row, rows, col, cols};
+    const struct gather_layout layout = {cols, cols, cols};
+    bool as_stored = in_place(d->a, d->compute);
+    void *to = as_stored ? (void *)room : (void *)(room + MOST_ROWS * (MOST_K + MOST_COLS));
+    kern_gemm_gather(&d->patches, job->g->a, dtype_size(d->a), &block, &layout, to);
+    if (!as_stored)
+        widen(room, to, 0, rows * cols, d->a, d->compute);
+}
+
 /* Rows row .. row+n-1 of op(A), k .. k+n_k-1, as they are stored, in FP32. */
 static const float *a_block(const struct job *job, int64_t row, int64_t n, int64_t k, int64_t n_k,
                             float *room, int64_t *ld)
@@ -228,6 +279,11 @@ static const float *a_block(const struct job *job, int64_t row, int64_t n, int64
     const struct gemm_desc *d = job->d;
     int64_t outer = d->a_trans ? k : row, n_outer = d->a_trans ? n_k : n;
     int64_t inner = d->a_trans ? row : k, n_inner = d->a_trans ? n : n_k;
+    if (d->patches.kernel_h > 0) {
+        gather(job, outer, n_outer, inner, n_inner, room);
+        *ld = n_inner;
+        return room;
+    }
     if (in_place(d->a, d->compute)) {
         *ld = job->g->lda;
         return (const float *)job->g->a + outer * job->g->lda + inner;
@@ -295,9 +351,15 @@ static void one_block(void *context, int64_t index)
 /* --- the row -----------------------------------------------------------------------------------
  */
 
+/* B needs no preparation. */
+static bool reads_b(const struct gemm_desc *d)
+{
+    return in_place(d->b, d->compute) && d->b_taps == 0;
+}
+
 static size_t b_bytes(const struct gemm_desc *d)
 {
-    return in_place(d->b, d->compute) ? 0 : (size_t)d->k * (size_t)d->n * sizeof(float);
+    return reads_b(d) ? 0 : (size_t)d->k * (size_t)d->n * sizeof(float);
 }
 
 static size_t aligned(size_t bytes)
@@ -305,9 +367,11 @@ static size_t aligned(size_t bytes)
     return (bytes + 63) & ~(size_t)63;
 }
 
-static size_t thread_bytes(void)
+/* A and sums; of patches also A as it is stored. */
+static size_t thread_bytes(const struct gemm_desc *d)
 {
-    return ((size_t)MOST_ROWS * MOST_K + (size_t)MOST_ROWS * MOST_COLS) * sizeof(float);
+    size_t gathered = d->patches.kernel_h > 0 ? (size_t)MOST_ROWS * MOST_K : 0;
+    return ((size_t)MOST_ROWS * (MOST_K + MOST_COLS) + gathered) * sizeof(float);
 }
 
 static size_t packed_bytes(const struct gemm_plan *p)
@@ -318,29 +382,30 @@ static size_t packed_bytes(const struct gemm_plan *p)
 static size_t scratch_bytes(const struct gemm_plan *p)
 {
     size_t b = p->desc.b_is_weight ? 0 : aligned(b_bytes(&p->desc));
-    return b + thread_bytes() * (size_t)p->threads;
+    return b + thread_bytes(&p->desc) * (size_t)p->threads;
 }
 
 static void pack(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed)
 {
-    widen_b(&p->desc, p->desc.n, p->desc.k, b, ldb, packed);
+    prepare_b(&p->desc, p->desc.n, p->desc.k, b, ldb, packed);
 }
 
 static void run(const struct gemm_plan *p, const struct gemm_args *args)
 {
     const struct gemm_desc *d = &p->desc;
     struct job job = {.d = d, .g = args, .b = args->b, .ldb = args->ldb, .scratch = args->scratch};
-    if (!in_place(d->b, d->compute)) {
+    if (!reads_b(d)) {
         job.ldb = d->b_trans ? args->k : args->n;
         if (!d->b_is_weight) {
-            widen_b(d, args->n, args->k, args->b, args->ldb, args->scratch);
+            prepare_b(d, args->n, args->k, args->b, args->ldb, args->scratch);
             job.b = args->scratch;
             job.scratch += aligned(b_bytes(d));
         }
     }
-    job.k_step = in_place(d->a, d->compute) && args->k > 0 ? args->k : MOST_K;
+    bool whole = in_place(d->a, d->compute) && d->patches.kernel_h == 0 && args->k > 0;
+    job.k_step = whole ? args->k : MOST_K;
     job.direct = d->c == DTYPE_F32;
-    job.scratch_step = thread_bytes();
+    job.scratch_step = thread_bytes(d);
     cut_c(&job);
     par_for(job.down * job.across, one_block, &job);
 }

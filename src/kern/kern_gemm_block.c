@@ -8,6 +8,7 @@
 #include "base/cpu.h"
 #include "base/diag.h"
 #include "base/par.h"
+#include "kern/kern_gemm_gather.h"
 
 #include <string.h>
 
@@ -18,6 +19,8 @@ enum {
     FEW_ROWS = 4,       /* panels of A and of B: the proportions of a small block */
     FEW_COLS = 8,
     CHUNK_UNIT = 32, /* chunks of K start at multiples of it */
+    MOST_NR = 64,    /* of all rows */
+    STRIP_K = 64,    /* of a turned kernel, put in order at a time: a multiple of CHUNK_UNIT */
     ALONE = 1 << 14, /* elements of B that one thread packs faster than a team wakes up */
 };
 
@@ -142,9 +145,14 @@ static size_t sum_bytes(const struct gemm_block *b, const struct gemm_desc *d)
     return (size_t)tiles * (size_t)(b->mr * b->nr) * sizeof(float);
 }
 
+static size_t strip_bytes(const struct gemm_block *b, const struct gemm_desc *d)
+{
+    return d->patches.kernel_h > 0 ? aligned(kern_gemm_gather_bytes(b, d)) : 0;
+}
+
 static size_t thread_bytes(const struct gemm_block *b, const struct gemm_desc *d)
 {
-    return a_panel_bytes(b) * (size_t)b->parts + sum_bytes(b, d);
+    return a_panel_bytes(b) * (size_t)b->parts + strip_bytes(b, d) + sum_bytes(b, d);
 }
 
 size_t kern_gemm_block_packed_bytes(const struct gemm_plan *p)
@@ -189,7 +197,46 @@ struct pack_job {
     struct packed_b b;
     struct gemm_operand source;
     int64_t n;
+    int64_t tap_k; /* k of a tap, where B is a turned kernel; else 0 */
 };
+
+/* Column w, k .. k+n-1 of a turned kernel, which is stored (taps,N,tap_k). */
+static void take_turned(const struct pack_job *job, int64_t w, int64_t k, int64_t n, char *to)
+{
+    const struct gemm_operand *s = &job->source;
+    size_t item = dtype_size(s->dtype);
+    int64_t taps = job->b.k.k / job->tap_k;
+    for (int64_t end = k + n, some; k < end; k += some, to += (size_t)some * item) {
+        int64_t tap = k / job->tap_k, at = k % job->tap_k;
+        some = least(job->tap_k - at, end - k);
+        at += ((taps - 1 - tap) * job->n + w) * s->ld;
+        memcpy(to, (const char *)s->data + (size_t)at * item, (size_t)some * item);
+    }
+}
+
+/* What pack_b does: a strip at a time is put in order. */
+static bool pack_turned(const struct pack_job *job, const struct gemm_operand *s, char *to,
+                        char *low)
+{
+    const struct gemm_block *b = job->b.block;
+    float strip[MOST_NR * STRIP_K];
+    bool special = false;
+    for (int64_t k = 0; k < s->n_k; k += STRIP_K) {
+        struct gemm_operand part = {.data = strip,
+                                    .ld = STRIP_K,
+                                    .dtype = s->dtype,
+                                    .compute = s->compute,
+                                    .k_inner = true,
+                                    .n_w = s->n_w,
+                                    .n_k = least(STRIP_K, s->n_k - k)};
+        size_t ahead = (size_t)(k * b->nr) * b->element;
+        for (int64_t w = 0; w < s->n_w; w++)
+            take_turned(job, s->w + w, s->k + k, part.n_k,
+                        (char *)strip + (size_t)(w * STRIP_K) * dtype_size(s->dtype));
+        special |= b->pack_b(&part, to + ahead, low ? low + ahead : NULL);
+    }
+    return special;
+}
 
 /* k from .. to-1 of one panel; they lie in one chunk. */
 static void pack_run_of_k(const struct pack_job *job, int64_t panel, int64_t chunk, int64_t from,
@@ -204,7 +251,8 @@ static void pack_run_of_k(const struct pack_job *job, int64_t panel, int64_t chu
     size_t ahead = (size_t)((from - chunk * b->k.size) * b->block->nr) * b->block->element;
     char *at = chunk_of_b(b, panel, chunk) + ahead;
     char *low = b->block->parts > 1 ? at + panel_bytes(b->block, &b->k) / 2 : NULL;
-    if (b->block->pack_b(&s, at, low) && b->marks) /* several threads may set a mark */
+    bool special = job->tap_k > 0 ? pack_turned(job, &s, at, low) : b->block->pack_b(&s, at, low);
+    if (special && b->marks) /* several threads may set a mark */
         __atomic_store_n(&b->marks[panel * b->k.n + chunk], 1, __ATOMIC_RELAXED);
 }
 
@@ -240,11 +288,17 @@ static struct gemm_operand operand_b(const struct gemm_desc *d, const void *b, i
         .data = b, .ld = ldb, .dtype = d->b, .compute = d->compute, .k_inner = d->b_trans};
 }
 
+static int64_t tap_k(const struct gemm_desc *d)
+{
+    return d->b_taps > 0 ? d->k / d->b_taps : 0;
+}
+
 static struct pack_job pack_job(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed)
 {
     return (struct pack_job){.b = packed_b(p->row->block, p->desc.n, p->desc.k, packed),
                              .source = operand_b(&p->desc, b, ldb),
-                             .n = p->desc.n};
+                             .n = p->desc.n,
+                             .tap_k = tap_k(&p->desc)};
 }
 
 void kern_gemm_block_pack(const struct gemm_plan *p, const void *b, int64_t ldb, void *packed)
@@ -294,7 +348,7 @@ struct job {
 struct work {
     const struct job *job;
     int64_t row, row_end, col, col_end;
-    char *a, *a_low;
+    char *a, *a_low, *strip;
     float *sums;
 };
 
@@ -330,7 +384,9 @@ static void one_panel(const struct work *w, int64_t chunk, int64_t row)
     s.n_w = least(w->row_end - row, mr);
     s.k = chunk * b->k.size;
     s.n_k = least(b->k.k - s.k, b->k.size);
-    bool special = b->block->pack_a(&s, w->a, w->a_low);
+    bool special = job->d->patches.kernel_h > 0
+                       ? kern_gemm_gather_pack(b->block, job->d, &s, w->strip, w->a, w->a_low)
+                       : b->block->pack_a(&s, w->a, w->a_low);
 
     struct gemm_tile t = {.rows = (int)s.n_w,
                           .n_k = round_up(s.n_k, b->block->k_unit),
@@ -372,7 +428,8 @@ static void one_block(void *context, int64_t index)
     w.col_end = least(job->g->n, w.col + job->grid.cols);
     w.a = scratch;
     w.a_low = b->parts > 1 ? scratch + a_panel_bytes(b) : NULL;
-    w.sums = (float *)(void *)(scratch + a_panel_bytes(b) * (size_t)b->parts);
+    w.strip = scratch + a_panel_bytes(b) * (size_t)b->parts;
+    w.sums = (float *)(void *)(w.strip + strip_bytes(b, job->d));
     if (b->begin)
         b->begin();
     for (int64_t chunk = 0; chunk < job->b.k.n; chunk++)
@@ -403,7 +460,7 @@ void kern_gemm_block_run(const struct gemm_plan *p, const struct gemm_args *args
                                 .bias = d->bias ? args->bias : NULL};
     job.scratch_step = thread_bytes(b, d);
     if (!ahead) {
-        struct pack_job pack = {job.b, operand_b(d, args->b, args->ldb), args->n};
+        struct pack_job pack = {job.b, operand_b(d, args->b, args->ldb), args->n, tap_k(d)};
         pack_all(&pack);
         job.scratch += packed_b_bytes(b, args->n, args->k);
     }

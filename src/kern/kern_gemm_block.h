@@ -50,6 +50,12 @@ struct gemm_block {
     int parts;          /* panels per operand: 2 where a value is the sum of two */
     int k_chunk;        /* most k at a time, a multiple of 32; A panel within half of L1 */
     int a_stride;       /* elements; >= k_chunk */
+    /* An A panel of type a_type has element (row, k) at
+     * row row_step + k / group group_step + k % group: for operands that need no conversion. */
+    struct {
+        int row_step, group, group_step;
+    } a_layout;
+    enum dtype a_type;
     size_t element;     /* bytes, in a panel */
     int64_t least_work; /* products that are worth a block of their own */
     void (*begin)(void), (*end)(void); /* on the thread, around a block; NULL: nothing to do */

@@ -59,6 +59,36 @@ struct job {
     const struct gemm_args *g;
 };
 
+/* Element (i,k) of op(A). */
+static float element_a(const struct job *job, int64_t i, int64_t k)
+{
+    const struct gemm_desc *d = job->d;
+    const struct gemm_patches *p = &d->patches;
+    int64_t lda = job->g->lda;
+    if (p->kernel_h == 0)
+        return load(job->g->a, d->a_trans ? k * lda + i : i * lda + k, d->a);
+    int64_t row = d->a_trans ? k : i, col = d->a_trans ? i : k, tap = col / p->c;
+    int64_t b = row / (p->out_h * p->out_w), oy = row / p->out_w % p->out_h, ox = row % p->out_w;
+    int64_t y = oy * p->stride_h - p->pad_h + tap / p->kernel_w * p->dilation_h;
+    int64_t x = ox * p->stride_w - p->pad_w + tap % p->kernel_w * p->dilation_w;
+    if (y < 0 || x < 0 || y % p->spread_h != 0 || x % p->spread_w != 0 || y / p->spread_h >= p->h ||
+        x / p->spread_w >= p->w)
+        return 0;
+    int64_t pixel = (b * p->h + y / p->spread_h) * p->w + x / p->spread_w;
+    return load(job->g->a, pixel * p->pixel + col % p->c, d->a);
+}
+
+/* Element (k,j) of op(B). */
+static float element_b(const struct job *job, int64_t k, int64_t j)
+{
+    const struct gemm_desc *d = job->d;
+    int64_t ldb = job->g->ldb;
+    if (d->b_taps == 0)
+        return load(job->g->b, d->b_trans ? j * ldb + k : k * ldb + j, d->b);
+    int64_t tap_k = job->g->k / d->b_taps, tap = d->b_taps - 1 - k / tap_k;
+    return load(job->g->b, (tap * job->g->n + j) * ldb + k % tap_k, d->b);
+}
+
 static void one_row(void *context, int64_t i)
 {
     const struct job *job = context;
@@ -67,9 +97,8 @@ static void one_row(void *context, int64_t i)
     for (int64_t j = 0; j < g->n; j++) {
         float sum = 0;
         for (int64_t k = 0; k < g->k; k++) {
-            float a = load(g->a, d->a_trans ? k * g->lda + i : i * g->lda + k, d->a);
-            float b = load(g->b, d->b_trans ? j * g->ldb + k : k * g->ldb + j, d->b);
-            sum += rounded(a, d->compute) * rounded(b, d->compute);
+            sum += rounded(element_a(job, i, k), d->compute) *
+                   rounded(element_b(job, k, j), d->compute);
         }
         if (g->add)
             sum += load(g->c, i * g->ldc + j, d->c);

@@ -1,0 +1,207 @@
+/* kern_gemm_gather.c: see kern_gemm_gather.h. Holds no intrinsics: what is copied are runs of
+ * channels, which the compiler moves in vectors.
+ *
+ * The rows of a block are cut into segments: neighbours in one row of the output. For one tap they
+ * read pixels at one distance from each other, so that the edges are found once a segment. */
+#include "config.h"
+
+#include "kern/kern_gemm_gather.h"
+
+#include <string.h>
+
+struct segment {
+    const char *image; /* of its batch row */
+    int64_t oy, ox;
+    int row, n;
+};
+
+struct gather {
+    const struct gemm_patches *p;
+    size_t item;
+    const struct gather_layout *layout;
+    char *to;
+    int n_segments;
+    struct segment segments[GATHER_MOST_ROWS];
+};
+
+/* One tap, some of its channels. */
+struct run {
+    int64_t ky, kx, c;
+    size_t bytes;
+    char *to; /* of the block's row 0 */
+};
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void cut_rows(struct gather *g, const void *image, int64_t row, int64_t rows)
+{
+    const struct gemm_patches *p = g->p;
+    int64_t pixels = p->out_h * p->out_w, b = row / pixels, oy = row % pixels / p->out_w;
+    int64_t ox = row % p->out_w;
+    size_t image_bytes = (size_t)(p->h * p->w * p->pixel) * g->item;
+    g->n_segments = 0;
+    for (int64_t at = 0; at < rows;) {
+        int64_t n = least(p->out_w - ox, rows - at);
+        g->segments[g->n_segments++] = (struct segment){
+            (const char *)image + (size_t)b * image_bytes, oy, ox, (int)at, (int)n};
+        at += n;
+        ox = 0;
+        if (++oy == p->out_h) {
+            oy = 0;
+            b++;
+        }
+    }
+}
+
+/* bytes: a multiple of 2. In fixed pieces, which need no call. */
+static inline void copy_run(char *to, const char *from, size_t bytes)
+{
+    for (; bytes >= 64; bytes -= 64, to += 64, from += 64)
+        memcpy(to, from, 64);
+    for (; bytes >= 16; bytes -= 16, to += 16, from += 16)
+        memcpy(to, from, 16);
+    for (; bytes >= 2; bytes -= 2, to += 2, from += 2)
+        memcpy(to, from, 2);
+}
+
+static inline void clear_run(char *to, size_t bytes)
+{
+    for (; bytes >= 64; bytes -= 64, to += 64)
+        memset(to, 0, 64);
+    for (; bytes >= 2; bytes -= 2, to += 2)
+        memset(to, 0, 2);
+}
+
+/* n runs: the commonest length is a constant. */
+static inline void copy_runs(char *to, size_t to_step, const char *from, size_t from_step, int n,
+                             size_t bytes)
+{
+    if (bytes == 64)
+        for (int i = 0; i < n; i++, to += to_step, from += from_step)
+            memcpy(to, from, 64);
+    else
+        for (int i = 0; i < n; i++, to += to_step, from += from_step)
+            copy_run(to, from, bytes);
+}
+
+static inline void clear_runs(char *to, size_t to_step, int n, size_t bytes)
+{
+    for (int i = 0; i < n; i++, to += to_step)
+        clear_run(to, bytes);
+}
+
+/* The first i >= 0 with first + i step >= bound, at most n. */
+static int reach(int64_t first, int64_t step, int64_t bound, int n)
+{
+    int64_t i = first >= bound ? 0 : (bound - first + step - 1) / step;
+    return (int)least(i, n);
+}
+
+/* Input pixels between zeros: each row of the block for itself. */
+static void gather_spread(const struct gather *g, const struct segment *s, const struct run *r,
+                          const char *line, char *to, size_t to_step)
+{
+    const struct gemm_patches *p = g->p;
+    for (int i = 0; i < s->n; i++, to += to_step) {
+        int64_t x = (s->ox + i) * p->stride_w - p->pad_w + r->kx * p->dilation_w;
+        if (x >= 0 && x % p->spread_w == 0 && x / p->spread_w < p->w)
+            copy_run(to, line + (size_t)(x / p->spread_w * p->pixel) * g->item, r->bytes);
+        else
+            clear_run(to, r->bytes);
+    }
+}
+
+static void gather_segment(const struct gather *g, const struct segment *s, const struct run *r)
+{
+    const struct gemm_patches *p = g->p;
+    size_t to_step = (size_t)g->layout->row_step * g->item;
+    char *to = r->to + (size_t)s->row * to_step;
+    int64_t y = s->oy * p->stride_h - p->pad_h + r->ky * p->dilation_h;
+    if (y < 0 || y % p->spread_h != 0 || y / p->spread_h >= p->h) {
+        clear_runs(to, to_step, s->n, r->bytes);
+        return;
+    }
+    const char *line = s->image + (size_t)(y / p->spread_h * p->w * p->pixel + r->c) * g->item;
+    if (p->spread_w > 1) {
+        gather_spread(g, s, r, line, to, to_step);
+        return;
+    }
+    int64_t x = s->ox * p->stride_w - p->pad_w + r->kx * p->dilation_w;
+    int in = reach(x, p->stride_w, 0, s->n), out = reach(x, p->stride_w, p->w, s->n);
+    clear_runs(to, to_step, in, r->bytes);
+    if (out > in) {
+        const char *from = line + (x + in * p->stride_w) * p->pixel * (int64_t)g->item;
+        copy_runs(to + (size_t)in * to_step, to_step, from,
+                  (size_t)(p->stride_w * p->pixel) * g->item, out - in, r->bytes);
+    }
+    clear_runs(to + (size_t)out * to_step, to_step, s->n - out, r->bytes);
+}
+
+void kern_gemm_gather(const struct gemm_patches *p, const void *image, size_t item,
+                      const struct gemm_part *block, const struct gather_layout *layout, void *to)
+{
+    struct gather g = {.p = p, .item = item, .layout = layout, .to = to};
+    cut_rows(&g, image, block->row, block->rows);
+    for (int64_t at = 0; at < block->cols;) {
+        int64_t col = block->col + at, tap = col / p->c, c = col % p->c;
+        int64_t n = least(p->c - c, least(block->cols - at, layout->group - at % layout->group));
+        int64_t place = at / layout->group * layout->group_step + at % layout->group;
+        struct run r = {.ky = tap / p->kernel_w,
+                        .kx = tap % p->kernel_w,
+                        .c = c,
+                        .bytes = (size_t)n * item,
+                        .to = g.to + (size_t)place * item};
+        for (int i = 0; i < g.n_segments; i++)
+            gather_segment(&g, &g.segments[i], &r);
+        at += n;
+    }
+}
+
+size_t kern_gemm_gather_bytes(const struct gemm_block *b, const struct gemm_desc *d)
+{
+    return (size_t)(b->mr * b->k_chunk) * dtype_size(d->a);
+}
+
+/* Straight into the panel, where it holds the elements as they are stored. */
+static void into_panel(const struct gemm_block *b, const struct gemm_desc *d,
+                       const struct gemm_operand *s, char *panel)
+{
+    size_t item = dtype_size(d->a), row_bytes = (size_t)b->a_layout.row_step * item;
+    const struct gemm_part block = {s->w, s->n_w, s->k, s->n_k};
+    const struct gather_layout layout = {b->a_layout.row_step, b->a_layout.group,
+                                         b->a_layout.group_step};
+    kern_gemm_gather(&d->patches, s->data, item, &block, &layout, panel);
+    int64_t padded = (s->n_k + b->k_unit - 1) / b->k_unit * b->k_unit;
+    for (int64_t k = 0; k < padded; k += layout.group) {
+        char *group = panel + (size_t)(k / layout.group * layout.group_step) * item;
+        int64_t end = least(layout.group, padded - k), left = s->n_k - k;
+        for (int64_t row = 0; left < end && row < s->n_w; row++)
+            memset(group + (size_t)row * row_bytes + (size_t)left * item, 0,
+                   (size_t)(end - left) * item);
+        for (int64_t row = s->n_w; row < b->mr; row++)
+            memset(group + (size_t)row * row_bytes, 0, (size_t)end * item);
+    }
+}
+
+bool kern_gemm_gather_pack(const struct gemm_block *b, const struct gemm_desc *d,
+                           const struct gemm_operand *s, void *strip, void *panel, void *low)
+{
+    bool as_stored = b->parts == 1 && d->a == b->a_type && d->compute == b->a_type;
+    if (as_stored && !d->a_trans) {
+        into_panel(b, d, s, panel);
+        return false;
+    }
+    struct gemm_operand from = *s;
+    struct gemm_part block = {s->w, s->n_w, s->k, s->n_k};
+    if (d->a_trans)
+        block = (struct gemm_part){s->k, s->n_k, s->w, s->n_w};
+    const struct gather_layout layout = {block.cols, block.cols, block.cols};
+    kern_gemm_gather(&d->patches, s->data, dtype_size(d->a), &block, &layout, strip);
+    from.data = strip;
+    from.ld = block.cols;
+    from.w = from.k = 0;
+    return b->pack_a(&from, panel, low);
+}
