@@ -7,9 +7,17 @@
 #include <stdio.h>
 
 static const char *const role_names[ROLE_COUNT] = {
-    [ROLE_INPUT] = "input",       [ROLE_PARAM] = "param",          [ROLE_SHADOW] = "shadow",
-    [ROLE_ACT] = "activation",    [ROLE_SAVED] = "saved",          [ROLE_GRAD] = "gradient",
-    [ROLE_DPARAM] = "weight gradient", [ROLE_STATE] = "state", [ROLE_FUSED] = "fused",
+    [ROLE_INPUT] = "input",
+    [ROLE_PARAM] = "param",
+    [ROLE_SHADOW] = "shadow",
+    [ROLE_ACT] = "activation",
+    [ROLE_SAVED] = "saved",
+    [ROLE_GRAD] = "gradient",
+    [ROLE_DPARAM] = "weight gradient",
+    [ROLE_STATE] = "state",
+    [ROLE_STATISTIC] = "statistic",
+    [ROLE_STAGED] = "staged statistic",
+    [ROLE_FUSED] = "fused",
 };
 
 const char *role_name(enum role r)

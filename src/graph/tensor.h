@@ -12,15 +12,17 @@
 enum { TENSOR_MAX_RANK = 5, TENSOR_NONE = -1 };
 
 enum role {
-    ROLE_INPUT,   /* a batch of the data set: inputs or targets */
-    ROLE_PARAM,   /* FP32 master weight */
-    ROLE_SHADOW,  /* a packed copy of a param, in the layout that one GEMM wants */
-    ROLE_ACT,     /* an output of a node */
-    ROLE_SAVED,   /* what forward keeps for backward besides its inputs and outputs */
-    ROLE_GRAD,    /* gradient of an activation */
-    ROLE_DPARAM,  /* gradient of a param, FP32 */
-    ROLE_STATE,   /* optimizer state, FP32 */
-    ROLE_FUSED,   /* never stored: the node that makes it goes on in registers */
+    ROLE_INPUT,     /* a batch of the data set: inputs or targets */
+    ROLE_PARAM,     /* FP32 master weight */
+    ROLE_SHADOW,    /* a packed copy of a param, in the layout that one GEMM wants */
+    ROLE_ACT,       /* an output of a node */
+    ROLE_SAVED,     /* what forward keeps for backward besides its inputs and outputs */
+    ROLE_GRAD,      /* gradient of an activation */
+    ROLE_DPARAM,    /* gradient of a param, FP32 */
+    ROLE_STATE,     /* optimizer state, FP32 */
+    ROLE_STATISTIC, /* what a layer remembers from batch to batch (running mean), FP32 */
+    ROLE_STAGED,    /* the same after the step that is being made; the step commits it, or not */
+    ROLE_FUSED,     /* never stored: the node that makes it goes on in registers */
     ROLE_COUNT
 };
 
@@ -40,12 +42,12 @@ struct tensor {
     const char *name; /* unique: "fc1.weight", "fc1", "d_fc1" */
     enum dtype dtype;
     enum role role;
-    bool batched;                  /* dims[0] is the batch; its planned size, a step may use less */
+    bool batched; /* dims[0] is the batch; its planned size, a step may use less */
     int rank;
     int64_t dims[TENSOR_MAX_RANK]; /* all positive */
-    int of;                        /* shadow, gradient, state: the tensor it belongs to */
+    int of;                        /* shadow, gradient, state, staged: the tensor it belongs to */
     int grad;                      /* id of its gradient, TENSOR_NONE where none is needed */
-    struct init init;              /* param */
+    struct init init;              /* param, statistic */
     bool no_decay;                 /* param: a vector (bias, gain): optimizer.decay may skip it */
 
     int first_use, last_use; /* on the plan's timeline; -1: lives for the whole run */

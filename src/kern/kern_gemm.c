@@ -179,6 +179,14 @@ void kern_gemm_activate(enum gemm_act act, int64_t n, float *x)
     f(n, x, x);
 }
 
+void kern_gemm_act(enum gemm_act act, int64_t n, float *x)
+{
+    if (act == GEMM_ACT_RELU)
+        kern_vec()->relu(n, x, x);
+    else
+        kern_gemm_activate(act, n, x);
+}
+
 void kern_gemm_act_grad(enum gemm_act act, int64_t n, const float *saved, const float *dy,
                         float *out)
 {

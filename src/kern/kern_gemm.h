@@ -116,6 +116,8 @@ void kern_gemm_pack_part(const struct gemm_plan *p, const void *b, int64_t ldb, 
 /* Runs on par_threads() threads. Must not be called from inside par_for. */
 void kern_gemm_run(const struct gemm_plan *p, const struct gemm_args *args);
 
+/* x = act(x), n elements. */
+void kern_gemm_act(enum gemm_act act, int64_t n, float *x);
 /* The slope of an activation is told by its output (relu, tanh, sigmoid), or by its input. */
 bool kern_gemm_act_reads_out(enum gemm_act act);
 /* out = dy act'(saved), n elements, saved as kern_gemm_act_reads_out says; out may be dy. */

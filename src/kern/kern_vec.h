@@ -26,6 +26,11 @@ struct vec_update {
 typedef void vec_update_fn(const struct vec_update *u, int64_t n, float *w, const float *g,
                            float *const state[]);
 
+/* Of each column of a tile: the gradient of a normalisation. */
+struct vec_column_grad {
+    const float *mean, *of_dy, *of_x, *offset;
+};
+
 struct vec_row {
     const char *name;
     /* out = f(x) */
@@ -60,6 +65,27 @@ struct vec_row {
                                         so it is finite exactly where every x is */
     float (*max)(int64_t n, const float *x);     /* -inf for n = 0; NaN if any is NaN */
     float (*max_abs)(int64_t n, const float *x); /* 0 for n = 0; ignores nothing: NaN if any */
+    /* tiles (rows, cols), numbers (cols): sum += x - shift, square += (x - shift)^2 of all rows */
+    void (*column_moments)(int64_t rows, int64_t cols, const float *x, const float *shift,
+                           float *sum, float *square);
+    /* sum += dy, dot += dy (x - mean) */
+    void (*column_products)(int64_t rows, int64_t cols, const float *dy, const float *x,
+                            const float *mean, float *sum, float *dot);
+    /* out = (x - mean) factor + offset */
+    void (*column_affine)(int64_t rows, int64_t cols, const float *x, const float *mean,
+                          const float *factor, const float *offset, float *out);
+    /* out = of_dy dy + (of_x (x - mean) + offset) */
+    void (*column_grad)(int64_t rows, int64_t cols, const float *dy, const float *x,
+                        const struct vec_column_grad *g, float *out);
+    /* rows of a picture that are `step` elements apart, against a tile (rows, cols):
+     * top = max(top, x), NaN where any is NaN */
+    void (*rows_max)(int64_t rows, int64_t cols, int64_t step, const float *x, float *top);
+    /* where x is top: dx, step apart like x, takes what is left, and nothing is left */
+    void (*rows_max_grad)(int64_t rows, int64_t cols, int64_t step, const float *x,
+                          const float *top, float *left, float *dx);
+    void (*rows_add)(int64_t rows, int64_t cols, int64_t step, const float *x, float *sum);
+    /* the other way: sum is step apart */
+    void (*rows_spread)(int64_t rows, int64_t cols, int64_t step, const float *x, float *sum);
     /* updates of weights */
     vec_update_fn *sgd;          /* w -= lr d */
     vec_update_fn *sgd_momentum; /* v = momentum v + d; w -= lr v */

@@ -368,6 +368,7 @@ static float do_max_abs(int64_t n, const float *x)
     return float_of((uint32_t)top);
 }
 
+#include "kern/kern_vec_columns.h"
 #include "kern/kern_vec_update.h"
 
 const struct vec_row_entry VEC_ROW = {
@@ -399,6 +400,14 @@ const struct vec_row_entry VEC_ROW = {
         .max = do_max,
         .max_abs = do_max_abs,
         .square_sum = do_square_sum,
+        .column_moments = do_column_moments,
+        .column_products = do_column_products,
+        .column_affine = do_column_affine,
+        .column_grad = do_column_grad,
+        .rows_max = do_rows_max,
+        .rows_max_grad = do_rows_max_grad,
+        .rows_add = do_rows_add,
+        .rows_spread = do_rows_spread,
         .sgd = do_sgd,
         .sgd_momentum = do_sgd_momentum,
         .sgd_nesterov = do_sgd_nesterov,

@@ -120,6 +120,25 @@ enum rc op_add_saved(struct graph *g, struct node *n, const char *suffix, bool b
     return RC_OK;
 }
 
+enum rc op_add_statistic(struct graph *g, struct node *n, const char *suffix, int64_t c,
+                         double start, struct diag *d)
+{
+    BUG_IF(n->n_statistics >= NODE_MAX_STATISTICS);
+    const char *name = pool_printf(g->pool, "%s.%s", n->name, suffix);
+    TRY_ALLOC(name, d);
+    const char *staged_name = pool_printf(g->pool, "%s.staged", name);
+    TRY_ALLOC(staged_name, d);
+    int id = graph_add_tensor(g, name, ROLE_STATISTIC, DTYPE_F32, false, 1, &c);
+    int staged = graph_add_tensor(g, staged_name, ROLE_STAGED, DTYPE_F32, false, 1, &c);
+    if (id == TENSOR_NONE || staged == TENSOR_NONE)
+        return diag_no_memory(d);
+    graph_tensor(g, id)->init = (struct init){.kind = INIT_CONSTANT, .scale = start};
+    graph_tensor(g, staged)->of = id;
+    n->statistic[n->n_statistics] = id;
+    n->staged[n->n_statistics++] = staged;
+    return RC_OK;
+}
+
 /* ---- how weights start ---- */
 
 /* Of each enum init_kind where init_scale is 0. kaiming: the bound 1/sqrt(fan_in) of PyTorch's

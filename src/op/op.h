@@ -148,6 +148,11 @@ MUST_USE enum rc op_add_param(struct graph *g, struct node *n, const char *suffi
 /* FP32 tensor "<node>.<suffix>" that forward keeps for backward; batched as given. */
 MUST_USE enum rc op_add_saved(struct graph *g, struct node *n, const char *suffix, bool batched,
                               int rank, const int64_t *dims, struct diag *d);
+/* FP32 tensor "<node>.<suffix>" (C) that outlives the step, starting at `start`, in node.statistic;
+ * and its twin in node.staged: a training forward reads and writes the twin, which becomes the
+ * statistic with the step, or not at all (train/step.c). Everything else reads the statistic. */
+MUST_USE enum rc op_add_statistic(struct graph *g, struct node *n, const char *suffix, int64_t c,
+                                  double start, struct diag *d);
 MUST_USE enum rc op_shape_same(struct graph *g, struct node *n,
                                struct diag *d); /* a whole shape() */
 

@@ -118,6 +118,8 @@ static void count(struct plan *p, const struct tensor *t, size_t bytes)
         to->grad_bytes += bytes;
         break;
     case ROLE_STATE:
+    case ROLE_STATISTIC:
+    case ROLE_STAGED:
         to->state_bytes += bytes;
         break;
     case ROLE_ACT:

@@ -10,7 +10,7 @@ static const char shift_name[] = "data.shift", factor_name[] = "data.factor";
 
 static bool is_saved(const struct tensor *t)
 {
-    return t->role == ROLE_PARAM || t->role == ROLE_STATE;
+    return t->role == ROLE_PARAM || t->role == ROLE_STATE || t->role == ROLE_STATISTIC;
 }
 
 static struct checkpoint_tensor constants(const char *name, float *data, int64_t n)

@@ -3,7 +3,8 @@
  *     next window of rows -> forward -> seed gradient = scale / valid targets -> backward
  *     -> finite check of the scaled gradients
  *     -> not finite: nothing commits, the scaler backs off, the first bad tensor is named
- *     -> else unscale -> norm -> clip -> update of masters, state and shadows -> scaler, last
+ *     -> else unscale -> norm -> clip -> update of masters, state and shadows -> statistics of
+ *        layers (batchnorm) -> scaler, last
  *
  * Invariant: a skipped step changes the position in the data and the counters, and nothing else.
  * Nothing here allocates. */
@@ -110,10 +111,25 @@ static void backward(const struct op_run *r)
             r->graph->nodes[i].op->backward(r, &r->graph->nodes[i]);
 }
 
+/* Statistics that layers keep change with the step, or not at all: forward works on staged copies.
+ * commit: the copies become the statistics; else they start from them. */
+static void stage_statistics(const struct graph *g, bool commit)
+{
+    for (int i = 0; i < g->n_tensors; i++) {
+        const struct tensor *staged = &g->tensors[i];
+        if (staged->role != ROLE_STAGED)
+            continue;
+        const struct tensor *kept = &g->tensors[staged->of];
+        memcpy(commit ? kept->data : staged->data, commit ? staged->data : kept->data,
+               (size_t)tensor_elements(kept) * sizeof(float));
+    }
+}
+
 /* All micro-batches; false at the first whose loss is not finite. */
 static bool run_window(struct step_state *s, const struct window *w, double *loss_sum)
 {
     *loss_sum = 0;
+    stage_statistics(&s->plan->graph, false);
     for (int64_t i = 0; i < w->micros; i++) {
         struct op_loss loss = {0};
         struct op_run r = micro_run(s, w, i, &loss);
@@ -169,6 +185,7 @@ static void commit(struct step_state *s, const struct params_check *c, struct st
                               .grad_factor = out->clip_factor / out->scale,
                               .update = p->applied + 1};
     params_update(&s->params, &step);
+    stage_statistics(&s->plan->graph, true);
     lap(s, STEP_UPDATE);
     p->applied++;
     p->skips_in_a_row = 0;

@@ -17,9 +17,9 @@
 void train_start_weights(const struct plan *p)
 {
     for (int i = 0; i < p->graph.n_tensors; i++) {
-        const struct tensor *param = graph_tensor(&p->graph, i);
-        if (param->role == ROLE_PARAM)
-            init_fill(param, (uint64_t)p->spec->seed, param->data);
+        const struct tensor *t = graph_tensor(&p->graph, i);
+        if (t->role == ROLE_PARAM || t->role == ROLE_STATISTIC)
+            init_fill(t, (uint64_t)p->spec->seed, t->data);
     }
     plan_pack_shadows(p);
 }

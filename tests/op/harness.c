@@ -4,6 +4,7 @@
 #include "harness.h"
 
 #include "config/yaml_tree.h"
+#include "op/init.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -156,6 +157,11 @@ enum rc harness_init_act(struct harness *h, const struct op *op, const struct op
         randomise(h, n->in[i], c->kink);
     for (int i = 0; i < n->n_params; i++)
         randomise(h, n->param[i], 0);
+    for (int i = 0; i < n->n_statistics; i++) {
+        const struct tensor *t = graph_tensor(&h->graph, n->statistic[i]);
+        init_fill(t, 0, t->data);
+        init_fill(t, 0, graph_tensor(&h->graph, n->staged[i])->data);
+    }
     if (n->out != TENSOR_NONE)
         randomise(h, harness_grad(h, n->out), 0);
     if (op->kind == OP_LOSS)

@@ -1,0 +1,93 @@
+/* kern_vec_columns.h: the part of kern_vec_body.h that treats the columns of a tile (rows, cols)
+ * each by its own numbers: for normalisation over a batch. Included by it only. */
+#ifndef KERN_VEC_COLUMNS_H
+#define KERN_VEC_COLUMNS_H
+
+static void do_column_moments(int64_t rows, int64_t cols, const float *x, const float *shift,
+                              float *sum, float *square)
+{
+    for (int64_t r = 0; r < rows; r++, x += cols) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++) {
+            float d = x[c] - shift[c];
+            sum[c] += d;
+            square[c] += d * d;
+        }
+    }
+}
+
+static void do_column_products(int64_t rows, int64_t cols, const float *dy, const float *x,
+                               const float *mean, float *sum, float *dot)
+{
+    for (int64_t r = 0; r < rows; r++, x += cols, dy += cols) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++) {
+            sum[c] += dy[c];
+            dot[c] += dy[c] * (x[c] - mean[c]);
+        }
+    }
+}
+
+static void do_column_affine(int64_t rows, int64_t cols, const float *x, const float *mean,
+                             const float *factor, const float *offset, float *out)
+{
+    for (int64_t r = 0; r < rows; r++, x += cols, out += cols) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++)
+            out[c] = (x[c] - mean[c]) * factor[c] + offset[c];
+    }
+}
+
+static void do_column_grad(int64_t rows, int64_t cols, const float *dy, const float *x,
+                           const struct vec_column_grad *g, float *out)
+{
+    const float *mean = g->mean, *of_dy = g->of_dy, *of_x = g->of_x, *offset = g->offset;
+    for (int64_t r = 0; r < rows; r++, x += cols, dy += cols, out += cols) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++)
+            out[c] = of_dy[c] * dy[c] + (of_x[c] * (x[c] - mean[c]) + offset[c]);
+    }
+}
+
+/* Rows of x are `step` apart. The comparison keeps a NaN. */
+static void do_rows_max(int64_t rows, int64_t cols, int64_t step, const float *x, float *top)
+{
+    for (int64_t r = 0; r < rows; r++, x += step, top += cols) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++)
+            top[c] = x[c] <= top[c] || top[c] != top[c] ? top[c] : x[c];
+    }
+}
+
+static void do_rows_max_grad(int64_t rows, int64_t cols, int64_t step, const float *x,
+                             const float *top, float *left, float *dx)
+{
+    for (int64_t r = 0; r < rows; r++, x += step, dx += step, top += cols, left += cols) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++) {
+            bool hit = x[c] == top[c];
+            dx[c] += hit ? left[c] : 0;
+            left[c] = hit ? 0 : left[c];
+        }
+    }
+}
+
+static void do_rows_add(int64_t rows, int64_t cols, int64_t step, const float *x, float *sum)
+{
+    for (int64_t r = 0; r < rows; r++, x += step, sum += cols) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++)
+            sum[c] += x[c];
+    }
+}
+
+static void do_rows_spread(int64_t rows, int64_t cols, int64_t step, const float *x, float *sum)
+{
+    for (int64_t r = 0; r < rows; r++, x += cols, sum += step) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++)
+            sum[c] += x[c];
+    }
+}
+
+#endif
