@@ -21,7 +21,10 @@ enum {
     CHUNK_UNIT = 32, /* chunks of K start at multiples of it */
     MOST_NR = 64,    /* of all rows */
     STRIP_K = 64,    /* of a turned kernel, put in order at a time: a multiple of CHUNK_UNIT */
-    ALONE = 1 << 14, /* elements of B that one thread packs faster than a team wakes up */
+    MOST_SPLITS = 16,
+    SPLIT_CHUNKS = 4,     /* of K, that are worth a part of their own */
+    SPLIT_SUMS = 1 << 20, /* most elements of C, in all parts together */
+    ALONE = 1 << 14,      /* elements of B that one thread packs faster than a team wakes up */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -80,7 +83,8 @@ static void even(struct grid *g, const struct gemm_block *b, int64_t m, int64_t 
     g->across = quotient_up(n, g->cols);
 }
 
-static struct grid cut_c(const struct gemm_block *b, const struct chunks *k, int64_t m, int64_t n)
+static struct grid cut_c(const struct gemm_block *b, const struct gemm_desc *d,
+                         const struct chunks *k, int64_t m, int64_t n)
 {
     int64_t bytes = (k->size > 0 ? k->size : 1) * b->parts * (int64_t)b->element;
     int64_t cols = share_of_l2(2) / bytes / b->nr * b->nr;
@@ -96,9 +100,10 @@ static struct grid cut_c(const struct gemm_block *b, const struct chunks *k, int
     int64_t rows_worth = FEW_ROWS * b->mr, cols_worth = FEW_COLS * b->nr;
     while (g.down * g.across < WANTED_BLOCKS && g.rows * g.cols * k->k > 2 * b->least_work) {
         int64_t r = g.rows / b->mr, c = g.cols / b->nr;
-        if (r == 1 && c == 1)
-            break;
-        if (c == 1 || (r > 1 && g.rows * cols_worth >= g.cols * rows_worth))
+        if (r == 1 && (c == 1 || d->patches.kernel_h > 0))
+            break; /* patches are too dear to be gathered for each block of columns again */
+        if (c == 1 || (d->patches.kernel_h > 0 && r > 1) ||
+            (r > 1 && g.rows * cols_worth >= g.cols * rows_worth))
             g.rows = (r + 1) / 2 * b->mr;
         else
             g.cols = (c + 1) / 2 * b->nr;
@@ -145,6 +150,28 @@ static size_t sum_bytes(const struct gemm_block *b, const struct gemm_desc *d)
     return (size_t)tiles * (size_t)(b->mr * b->nr) * sizeof(float);
 }
 
+/* Parts of K that are summed for themselves, to be added up in order: for a small C with a long K,
+ * as the gradient of a kernel is, where all of C reads the same stretch of K while it is in cache.
+ * 1: K is not split. */
+static int64_t splits(const struct gemm_desc *d, const struct chunks *k)
+{
+    int64_t n = least(least(MOST_SPLITS, k->n / SPLIT_CHUNKS), SPLIT_SUMS / (d->m * d->n));
+    return n > 1 ? n : 1;
+}
+
+/* Elements of the sums of all tiles of C. */
+static int64_t sums_of_c(const struct gemm_block *b, int64_t m, int64_t n)
+{
+    return round_up(m, b->mr) * round_up(n, b->nr);
+}
+
+static size_t split_bytes(const struct gemm_block *b, const struct gemm_desc *d)
+{
+    struct chunks k = cut_k(b, d->k);
+    int64_t n = d->m > 0 && d->n > 0 ? splits(d, &k) : 1;
+    return n > 1 ? (size_t)(n * sums_of_c(b, d->m, d->n)) * sizeof(float) : 0;
+}
+
 static size_t strip_bytes(const struct gemm_block *b, const struct gemm_desc *d)
 {
     return d->patches.kernel_h > 0 ? aligned(kern_gemm_gather_bytes(b, d)) : 0;
@@ -164,7 +191,7 @@ size_t kern_gemm_block_scratch_bytes(const struct gemm_plan *p)
 {
     const struct gemm_block *b = p->row->block;
     size_t shared = p->desc.b_is_weight ? 0 : packed_b_bytes(b, p->desc.n, p->desc.k);
-    return shared + thread_bytes(b, &p->desc) * (size_t)p->threads;
+    return shared + split_bytes(b, &p->desc) + thread_bytes(b, &p->desc) * (size_t)p->threads;
 }
 
 /* --- packing B ---------------------------------------------------------------------------------
@@ -340,7 +367,9 @@ struct job {
     struct grid grid;
     struct gemm_operand a;
     struct gemm_out out;
-    char *scratch; /* of thread 0 */
+    int64_t splits; /* of K; then the grid is not used */
+    float *partial; /* (splits, sums of C) */
+    char *scratch;  /* of thread 0 */
     size_t scratch_step;
 };
 
@@ -348,6 +377,7 @@ struct job {
 struct work {
     const struct job *job;
     int64_t row, row_end, col, col_end;
+    int64_t first, end; /* chunks of K */
     char *a, *a_low, *strip;
     float *sums;
 };
@@ -378,7 +408,7 @@ static void one_panel(const struct work *w, int64_t chunk, int64_t row)
     const struct job *job = w->job;
     const struct packed_b *b = &job->b;
     int mr = b->block->mr, nr = b->block->nr;
-    bool last = chunk == b->k.n - 1;
+    bool last = chunk == b->k.n - 1 && job->splits == 1;
     struct gemm_operand s = job->a;
     s.w = row;
     s.n_w = least(w->row_end - row, mr);
@@ -392,7 +422,7 @@ static void one_panel(const struct work *w, int64_t chunk, int64_t row)
                           .n_k = round_up(s.n_k, b->block->k_unit),
                           .a = w->a,
                           .a_low = w->a_low,
-                          .resume = chunk > 0};
+                          .resume = chunk > w->first};
     int64_t tiles_across = (w->col_end - w->col + nr - 1) / nr;
     int64_t tile = b->k.n > 1 ? (row - w->row) / mr * tiles_across : 0;
     struct gemm_tile before = t;
@@ -416,27 +446,72 @@ static void one_panel(const struct work *w, int64_t chunk, int64_t row)
         finish(job, row, w->col + (tiles_across - 1) * nr, &before);
 }
 
+/* A part of C, for some chunks of K, on this thread; sums: NULL for the thread's own. */
+static void run_block(struct work *w, float *sums)
+{
+    const struct job *job = w->job;
+    const struct gemm_block *b = job->b.block;
+    char *scratch = job->scratch + (size_t)par_thread() * job->scratch_step;
+    w->a = scratch;
+    w->a_low = b->parts > 1 ? scratch + a_panel_bytes(b) : NULL;
+    w->strip = scratch + a_panel_bytes(b) * (size_t)b->parts;
+    w->sums = sums ? sums : (float *)(void *)(w->strip + strip_bytes(b, job->d));
+    if (b->begin)
+        b->begin();
+    for (int64_t chunk = w->first; chunk < w->end; chunk++)
+        for (int64_t row = w->row; row < w->row_end; row += b->mr)
+            one_panel(w, chunk, row);
+    if (b->end)
+        b->end();
+}
+
 static void one_block(void *context, int64_t index)
 {
     const struct job *job = context;
-    const struct gemm_block *b = job->b.block;
     /* neighbours in the order share their columns of B */
     int64_t across = index / job->grid.down, down = index % job->grid.down;
-    char *scratch = job->scratch + (size_t)par_thread() * job->scratch_step;
-    struct work w = {.job = job, .row = down * job->grid.rows, .col = across * job->grid.cols};
+    struct work w = {.job = job,
+                     .row = down * job->grid.rows,
+                     .col = across * job->grid.cols,
+                     .end = job->b.k.n};
     w.row_end = least(job->g->m, w.row + job->grid.rows);
     w.col_end = least(job->g->n, w.col + job->grid.cols);
-    w.a = scratch;
-    w.a_low = b->parts > 1 ? scratch + a_panel_bytes(b) : NULL;
-    w.strip = scratch + a_panel_bytes(b) * (size_t)b->parts;
-    w.sums = (float *)(void *)(w.strip + strip_bytes(b, job->d));
-    if (b->begin)
-        b->begin();
-    for (int64_t chunk = 0; chunk < job->b.k.n; chunk++)
-        for (int64_t row = w.row; row < w.row_end; row += b->mr)
-            one_panel(&w, chunk, row);
-    if (b->end)
-        b->end();
+    run_block(&w, NULL);
+}
+
+static void one_split(void *context, int64_t index)
+{
+    const struct job *job = context;
+    const struct gemm_args *g = job->g;
+    struct work w = {.job = job, .row_end = g->m, .col_end = g->n};
+    w.first = job->b.k.n * index / job->splits;
+    w.end = job->b.k.n * (index + 1) / job->splits;
+    run_block(&w, job->partial + index * sums_of_c(job->b.block, g->m, g->n));
+}
+
+/* Adds up one tile of all parts, in their order, and stores it. */
+static void join_tile(void *context, int64_t index)
+{
+    const struct job *job = context;
+    const struct gemm_block *b = job->b.block;
+    int64_t across = quotient_up(job->g->n, b->nr), area = b->mr * b->nr;
+    int64_t row = index / across * b->mr, col = index % across * b->nr;
+    int64_t step = sums_of_c(b, job->g->m, job->g->n);
+    struct gemm_tile t = {.rows = (int)least(job->g->m - row, b->mr),
+                          .cols = (int)least(job->g->n - col, b->nr),
+                          .sum = job->partial + index * area};
+    for (int64_t p = 1; p < job->splits; p++)
+        for (int64_t i = 0; i < area; i++)
+            t.sum[i] += t.sum[p * step + i];
+    finish(job, row, col, &t);
+}
+
+static void run_split(struct job *job)
+{
+    const struct gemm_block *b = job->b.block;
+    int64_t tiles = sums_of_c(b, job->g->m, job->g->n) / (b->mr * b->nr);
+    par_for(job->splits, one_split, job);
+    par_for(tiles, join_tile, job);
 }
 
 void kern_gemm_block_run(const struct gemm_plan *p, const struct gemm_args *args)
@@ -446,7 +521,8 @@ void kern_gemm_block_run(const struct gemm_plan *p, const struct gemm_args *args
     bool ahead = d->b_is_weight;
     struct job job = {.d = d, .g = args, .scratch = args->scratch};
     job.b = packed_b(b, args->n, args->k, ahead ? (void *)args->b : args->scratch);
-    job.grid = cut_c(b, &job.b.k, args->m, args->n);
+    job.splits = splits(d, &job.b.k);
+    job.grid = cut_c(b, d, &job.b.k, args->m, args->n);
     job.a = (struct gemm_operand){.data = args->a,
                                   .ld = args->lda,
                                   .dtype = d->a,
@@ -463,6 +539,12 @@ void kern_gemm_block_run(const struct gemm_plan *p, const struct gemm_args *args
         struct pack_job pack = {job.b, operand_b(d, args->b, args->ldb), args->n, tap_k(d)};
         pack_all(&pack);
         job.scratch += packed_b_bytes(b, args->n, args->k);
+    }
+    if (job.splits > 1) {
+        job.partial = (float *)(void *)job.scratch;
+        job.scratch += split_bytes(b, d);
+        run_split(&job);
+        return;
     }
     par_for(job.grid.down * job.grid.across, one_block, &job);
 }

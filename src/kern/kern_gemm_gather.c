@@ -56,32 +56,45 @@ static void cut_rows(struct gather *g, const void *image, int64_t row, int64_t r
     }
 }
 
-/* bytes: a multiple of 2. In fixed pieces, which need no call. */
+/* In pieces that become two instructions each: for a run this short a call is too slow. */
+static inline void copy_64(char *to, const char *from)
+{
+    memcpy(to, from, 16);
+    memcpy(to + 16, from + 16, 16);
+    memcpy(to + 32, from + 32, 16);
+    memcpy(to + 48, from + 48, 16);
+}
+
+/* bytes: a multiple of 2 */
 static inline void copy_run(char *to, const char *from, size_t bytes)
 {
     for (; bytes >= 64; bytes -= 64, to += 64, from += 64)
-        memcpy(to, from, 64);
-    for (; bytes >= 16; bytes -= 16, to += 16, from += 16)
-        memcpy(to, from, 16);
+        copy_64(to, from);
     for (; bytes >= 2; bytes -= 2, to += 2, from += 2)
         memcpy(to, from, 2);
 }
 
 static inline void clear_run(char *to, size_t bytes)
 {
-    for (; bytes >= 64; bytes -= 64, to += 64)
-        memset(to, 0, 64);
+    for (; bytes >= 16; bytes -= 16, to += 16)
+        memset(to, 0, 16);
     for (; bytes >= 2; bytes -= 2, to += 2)
         memset(to, 0, 2);
 }
 
-/* n runs: the commonest length is a constant. */
+/* n runs: the commonest lengths are constants: 32 halves, and one channel. */
 static inline void copy_runs(char *to, size_t to_step, const char *from, size_t from_step, int n,
                              size_t bytes)
 {
     if (bytes == 64)
         for (int i = 0; i < n; i++, to += to_step, from += from_step)
-            memcpy(to, from, 64);
+            copy_64(to, from);
+    else if (bytes == 2)
+        for (int i = 0; i < n; i++, to += to_step, from += from_step)
+            memcpy(to, from, 2);
+    else if (bytes == 4)
+        for (int i = 0; i < n; i++, to += to_step, from += from_step)
+            memcpy(to, from, 4);
     else
         for (int i = 0; i < n; i++, to += to_step, from += from_step)
             copy_run(to, from, bytes);
@@ -165,6 +178,25 @@ size_t kern_gemm_gather_bytes(const struct gemm_block *b, const struct gemm_desc
     return (size_t)(b->mr * b->k_chunk) * dtype_size(d->a);
 }
 
+/* Zeros behind the last k of a panel, before it is filled: at most one group is not full. */
+static void pad_panel(const struct gemm_block *b, const struct gemm_operand *s, size_t item,
+                      char *panel)
+{
+    int64_t group = b->a_layout.group, step = b->a_layout.row_step;
+    int64_t padded = (s->n_k + b->k_unit - 1) / b->k_unit * b->k_unit;
+    int64_t k = padded - 1, last = k / group * group;
+    if (padded == s->n_k)
+        return;
+    char *at = panel + (size_t)(last / group * b->a_layout.group_step) * item;
+    if (step == group) {
+        memset(at, 0, (size_t)(b->mr * step) * item);
+        return;
+    }
+    for (int row = 0; row < b->mr; row++)
+        memset(at + (size_t)(row * step + s->n_k - last) * item, 0,
+               (size_t)(padded - s->n_k) * item);
+}
+
 /* Straight into the panel, where it holds the elements as they are stored. */
 static void into_panel(const struct gemm_block *b, const struct gemm_desc *d,
                        const struct gemm_operand *s, char *panel)
@@ -173,16 +205,13 @@ static void into_panel(const struct gemm_block *b, const struct gemm_desc *d,
     const struct gemm_part block = {s->w, s->n_w, s->k, s->n_k};
     const struct gather_layout layout = {b->a_layout.row_step, b->a_layout.group,
                                          b->a_layout.group_step};
+    pad_panel(b, s, item, panel);
     kern_gemm_gather(&d->patches, s->data, item, &block, &layout, panel);
-    int64_t padded = (s->n_k + b->k_unit - 1) / b->k_unit * b->k_unit;
-    for (int64_t k = 0; k < padded; k += layout.group) {
+    for (int64_t k = 0; k < s->n_k && s->n_w < b->mr; k += layout.group) {
         char *group = panel + (size_t)(k / layout.group * layout.group_step) * item;
-        int64_t end = least(layout.group, padded - k), left = s->n_k - k;
-        for (int64_t row = 0; left < end && row < s->n_w; row++)
-            memset(group + (size_t)row * row_bytes + (size_t)left * item, 0,
-                   (size_t)(end - left) * item);
+        size_t bytes = (size_t)least(layout.group, s->n_k - k) * item;
         for (int64_t row = s->n_w; row < b->mr; row++)
-            memset(group + (size_t)row * row_bytes, 0, (size_t)end * item);
+            memset(group + (size_t)row * row_bytes, 0, bytes);
     }
 }
 
