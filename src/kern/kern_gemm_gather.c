@@ -7,6 +7,8 @@
 
 #include "kern/kern_gemm_gather.h"
 
+#include "kern/kern_vec.h"
+
 #include <string.h>
 
 struct segment {
@@ -24,9 +26,9 @@ struct gather {
     struct segment segments[GATHER_MOST_ROWS];
 };
 
-/* One tap, some of its channels. */
+/* Columns side by side: from channel c of tap (ky,kx) on, over one or several pixels. */
 struct run {
-    int64_t ky, kx, c;
+    int64_t ky, kx, c, pixels;
     size_t bytes;
     char *to; /* of the block's row 0 */
 };
@@ -56,48 +58,12 @@ static void cut_rows(struct gather *g, const void *image, int64_t row, int64_t r
     }
 }
 
-/* In pieces that become two instructions each: for a run this short a call is too slow. */
-static inline void copy_64(char *to, const char *from)
-{
-    memcpy(to, from, 16);
-    memcpy(to + 16, from + 16, 16);
-    memcpy(to + 32, from + 32, 16);
-    memcpy(to + 48, from + 48, 16);
-}
-
-/* bytes: a multiple of 2 */
-static inline void copy_run(char *to, const char *from, size_t bytes)
-{
-    for (; bytes >= 64; bytes -= 64, to += 64, from += 64)
-        copy_64(to, from);
-    for (; bytes >= 2; bytes -= 2, to += 2, from += 2)
-        memcpy(to, from, 2);
-}
-
 static inline void clear_run(char *to, size_t bytes)
 {
     for (; bytes >= 16; bytes -= 16, to += 16)
         memset(to, 0, 16);
     for (; bytes >= 2; bytes -= 2, to += 2)
         memset(to, 0, 2);
-}
-
-/* n runs: the commonest lengths are constants: 32 halves, and one channel. */
-static inline void copy_runs(char *to, size_t to_step, const char *from, size_t from_step, int n,
-                             size_t bytes)
-{
-    if (bytes == 64)
-        for (int i = 0; i < n; i++, to += to_step, from += from_step)
-            copy_64(to, from);
-    else if (bytes == 2)
-        for (int i = 0; i < n; i++, to += to_step, from += from_step)
-            memcpy(to, from, 2);
-    else if (bytes == 4)
-        for (int i = 0; i < n; i++, to += to_step, from += from_step)
-            memcpy(to, from, 4);
-    else
-        for (int i = 0; i < n; i++, to += to_step, from += from_step)
-            copy_run(to, from, bytes);
 }
 
 static inline void clear_runs(char *to, size_t to_step, int n, size_t bytes)
@@ -109,21 +75,41 @@ static inline void clear_runs(char *to, size_t to_step, int n, size_t bytes)
 /* The first i >= 0 with first + i step >= bound, at most n. */
 static int reach(int64_t first, int64_t step, int64_t bound, int n)
 {
-    int64_t i = first >= bound ? 0 : (bound - first + step - 1) / step;
+    if (first >= bound)
+        return 0;
+    int64_t i = step == 1 ? bound - first : (bound - first + step - 1) / step;
     return (int)least(i, n);
 }
 
-/* Input pixels between zeros: each row of the block for itself. */
-static void gather_spread(const struct gather *g, const struct segment *s, const struct run *r,
-                          const char *line, char *to, size_t to_step)
+/* The pixel at x of a direction where pixels are spread; -1 for a zero between them, or outside. */
+static inline int64_t pixel_at(int64_t x, int64_t spread, int64_t size)
+{
+    if (spread > 1) { /* a division is dear here */
+        if (x % spread != 0)
+            return -1;
+        x /= spread;
+    }
+    return x < size ? x : -1;
+}
+
+/* Row i of a segment by itself, pixel by pixel: at the edges, and where pixels are spread. */
+static void gather_row(const struct gather *g, const struct segment *s, const struct run *r,
+                       const char *line, int i)
 {
     const struct gemm_patches *p = g->p;
-    for (int i = 0; i < s->n; i++, to += to_step) {
-        int64_t x = (s->ox + i) * p->stride_w - p->pad_w + r->kx * p->dilation_w;
-        if (x >= 0 && x % p->spread_w == 0 && x / p->spread_w < p->w)
-            copy_run(to, line + (size_t)(x / p->spread_w * p->pixel) * g->item, r->bytes);
+    size_t left = r->bytes, pixel = (size_t)p->c * g->item, skip = (size_t)r->c * g->item;
+    char *to = r->to + (size_t)((s->row + i) * g->layout->row_step) * g->item;
+    for (int64_t kx = r->kx; left > 0; kx++, skip = 0) {
+        int64_t x =
+            pixel_at((s->ox + i) * p->stride_w - p->pad_w + kx * p->dilation_w, p->spread_w, p->w);
+        size_t some = pixel - skip < left ? pixel - skip : left;
+        if (x >= 0)
+            kern_vec()->rows_copy(1, some, to, 0, line + (size_t)(x * p->pixel) * g->item + skip,
+                                  0);
         else
-            clear_run(to, r->bytes);
+            clear_run(to, some);
+        to += some;
+        left -= some;
     }
 }
 
@@ -132,39 +118,45 @@ static void gather_segment(const struct gather *g, const struct segment *s, cons
     const struct gemm_patches *p = g->p;
     size_t to_step = (size_t)g->layout->row_step * g->item;
     char *to = r->to + (size_t)s->row * to_step;
-    int64_t y = s->oy * p->stride_h - p->pad_h + r->ky * p->dilation_h;
-    if (y < 0 || y % p->spread_h != 0 || y / p->spread_h >= p->h) {
+    int64_t y = pixel_at(s->oy * p->stride_h - p->pad_h + r->ky * p->dilation_h, p->spread_h, p->h);
+    if (y < 0) {
         clear_runs(to, to_step, s->n, r->bytes);
         return;
     }
-    const char *line = s->image + (size_t)(y / p->spread_h * p->w * p->pixel + r->c) * g->item;
-    if (p->spread_w > 1) {
-        gather_spread(g, s, r, line, to, to_step);
-        return;
-    }
+    const char *line = s->image + (size_t)(y * p->w * p->pixel) * g->item;
     int64_t x = s->ox * p->stride_w - p->pad_w + r->kx * p->dilation_w;
-    int in = reach(x, p->stride_w, 0, s->n), out = reach(x, p->stride_w, p->w, s->n);
-    clear_runs(to, to_step, in, r->bytes);
-    if (out > in) {
-        const char *from = line + (x + in * p->stride_w) * p->pixel * (int64_t)g->item;
-        copy_runs(to + (size_t)in * to_step, to_step, from,
-                  (size_t)(p->stride_w * p->pixel) * g->item, out - in, r->bytes);
+    int in = s->n, out = s->n; /* rows in .. out-1 have all of their pixels side by side */
+    if (p->spread_w == 1) {
+        in = reach(x, p->stride_w, 0, s->n);
+        out = reach(x + r->pixels - 1, p->stride_w, p->w, s->n);
+        out = out > in ? out : in;
     }
-    clear_runs(to + (size_t)out * to_step, to_step, s->n - out, r->bytes);
+    for (int i = 0; i < in; i++)
+        gather_row(g, s, r, line, i);
+    if (out > in)
+        kern_vec()->rows_copy(out - in, r->bytes, to + (size_t)in * to_step, to_step,
+                              line + ((x + in * p->stride_w) * p->pixel + r->c) * (int64_t)g->item,
+                              (size_t)(p->stride_w * p->pixel) * g->item);
+    for (int i = out; i < s->n; i++)
+        gather_row(g, s, r, line, i);
 }
 
 void kern_gemm_gather(const struct gemm_patches *p, const void *image, size_t item,
                       const struct gemm_part *block, const struct gather_layout *layout, void *to)
 {
     struct gather g = {.p = p, .item = item, .layout = layout, .to = to};
+    /* the taps of one row of the kernel read neighbours */
+    bool together = p->dilation_w == 1 && p->spread_w == 1 && p->pixel == p->c;
     cut_rows(&g, image, block->row, block->rows);
     for (int64_t at = 0; at < block->cols;) {
-        int64_t col = block->col + at, tap = col / p->c, c = col % p->c;
-        int64_t n = least(p->c - c, least(block->cols - at, layout->group - at % layout->group));
+        int64_t col = block->col + at, tap = col / p->c, c = col % p->c, kx = tap % p->kernel_w;
+        int64_t n = together ? (p->kernel_w - kx) * p->c - c : p->c - c;
+        n = least(n, least(block->cols - at, layout->group - at % layout->group));
         int64_t place = at / layout->group * layout->group_step + at % layout->group;
         struct run r = {.ky = tap / p->kernel_w,
-                        .kx = tap % p->kernel_w,
+                        .kx = kx,
                         .c = c,
+                        .pixels = (c + n - 1) / p->c + 1,
                         .bytes = (size_t)n * item,
                         .to = g.to + (size_t)place * item};
         for (int i = 0; i < g.n_segments; i++)

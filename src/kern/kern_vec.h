@@ -7,6 +7,7 @@
 #ifndef KERN_VEC_H
 #define KERN_VEC_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Factors of one update of weights, formed in FP64 once a step. d = grad g + decay w below. */
@@ -26,7 +27,10 @@ struct vec_update {
 typedef void vec_update_fn(const struct vec_update *u, int64_t n, float *w, const float *g,
                            float *const state[]);
 
-/* Of each column of a tile: the gradient of a normalisation. */
+/* Of each column of a tile: a normalisation, and its gradient. */
+struct vec_column_norm {
+    const float *mean, *factor, *offset;
+};
 struct vec_column_grad {
     const float *mean, *of_dy, *of_x, *offset;
 };
@@ -77,6 +81,15 @@ struct vec_row {
     /* out = of_dy dy + (of_x (x - mean) + offset) */
     void (*column_grad)(int64_t rows, int64_t cols, const float *dy, const float *x,
                         const struct vec_column_grad *g, float *out);
+    /* the same two for max(0, (x - mean) factor + offset): dy counts where that is above 0 */
+    void (*column_products_relu)(int64_t rows, int64_t cols, const float *dy, const float *x,
+                                 const struct vec_column_norm *n, float *sum, float *dot);
+    void (*column_grad_relu)(int64_t rows, int64_t cols, const float *dy, const float *x,
+                             const struct vec_column_norm *n, const struct vec_column_grad *g,
+                             float *out);
+    /* runs of `bytes`, a multiple of 2, each a step from the one before; steps in bytes */
+    void (*rows_copy)(int64_t rows, size_t bytes, char *to, size_t to_step, const char *from,
+                      size_t from_step);
     /* rows of a picture that are `step` elements apart, against a tile (rows, cols):
      * top = max(top, x), NaN where any is NaN */
     void (*rows_max)(int64_t rows, int64_t cols, int64_t step, const float *x, float *top);

@@ -28,6 +28,23 @@ static void do_column_products(int64_t rows, int64_t cols, const float *dy, cons
     }
 }
 
+/* The same of a normalisation with relu behind it: where (x - mean) factor + offset is not above 0,
+ * dy does not count. */
+static void do_column_products_relu(int64_t rows, int64_t cols, const float *dy, const float *x,
+                                    const struct vec_column_norm *n, float *sum, float *dot)
+{
+    const float *mean = n->mean, *factor = n->factor, *offset = n->offset;
+    for (int64_t r = 0; r < rows; r++, x += cols, dy += cols) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++) {
+            float d = x[c] - mean[c];
+            float g = d * factor[c] + offset[c] <= 0 ? 0 : dy[c];
+            sum[c] += g;
+            dot[c] += g * d;
+        }
+    }
+}
+
 static void do_column_affine(int64_t rows, int64_t cols, const float *x, const float *mean,
                              const float *factor, const float *offset, float *out)
 {
@@ -46,6 +63,22 @@ static void do_column_grad(int64_t rows, int64_t cols, const float *dy, const fl
         VEC_LOOP
         for (int64_t c = 0; c < cols; c++)
             out[c] = of_dy[c] * dy[c] + (of_x[c] * (x[c] - mean[c]) + offset[c]);
+    }
+}
+
+static void do_column_grad_relu(int64_t rows, int64_t cols, const float *dy, const float *x,
+                                const struct vec_column_norm *n, const struct vec_column_grad *g,
+                                float *out)
+{
+    const float *mean = n->mean, *factor = n->factor, *shift = n->offset;
+    const float *of_dy = g->of_dy, *of_x = g->of_x, *offset = g->offset;
+    for (int64_t r = 0; r < rows; r++, x += cols, dy += cols, out += cols) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++) {
+            float d = x[c] - mean[c];
+            float dz = d * factor[c] + shift[c] <= 0 ? 0 : dy[c];
+            out[c] = of_dy[c] * dz + (of_x[c] * d + offset[c]);
+        }
     }
 }
 
@@ -88,6 +121,37 @@ static void do_rows_spread(int64_t rows, int64_t cols, int64_t step, const float
         for (int64_t c = 0; c < cols; c++)
             sum[c] += x[c];
     }
+}
+
+/* 64 bytes in one vector where there is one. */
+typedef unsigned char copy_block __attribute__((vector_size(64), aligned(1), may_alias));
+
+static inline void copy_run(char *to, const char *from, size_t bytes)
+{
+    for (; bytes >= 64; bytes -= 64, to += 64, from += 64)
+        *(copy_block *)to = *(const copy_block *)from;
+    for (; bytes >= 8; bytes -= 8, to += 8, from += 8)
+        memcpy(to, from, 8);
+    for (; bytes > 0; bytes -= 2, to += 2, from += 2)
+        memcpy(to, from, 2);
+}
+
+/* The commonest lengths are constants: 32 halves, one channel, three taps of one channel. */
+static void do_rows_copy(int64_t rows, size_t bytes, char *to, size_t to_step, const char *from,
+                         size_t from_step)
+{
+#define COPY_ROWS(n)                                                                               \
+    for (int64_t r = 0; r < rows; r++, to += to_step, from += from_step)                           \
+    copy_run(to, from, n)
+    if (bytes == 64)
+        COPY_ROWS(64);
+    else if (bytes == 2)
+        COPY_ROWS(2);
+    else if (bytes == 6)
+        COPY_ROWS(6);
+    else
+        COPY_ROWS(bytes);
+#undef COPY_ROWS
 }
 
 #endif

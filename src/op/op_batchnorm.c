@@ -55,8 +55,8 @@ static enum rc shape(struct graph *g, struct node *n, struct diag *d)
     return op_add_out_like(g, n, 0, d);
 }
 
-/* Scratch: partial sums, their totals (2,C) f64, then four vectors (C) f32. */
-enum { VECTORS = 4 };
+/* Scratch: partial sums, their totals (2,C) f64, then five vectors (C) f32. */
+enum { VECTORS = 5 };
 
 static void plan(struct op_planner *p, struct node *n)
 {
@@ -155,6 +155,16 @@ static void normalise_tile(void *context, const struct columns_tile *t)
     kern_store(j->y, t->at, t->n, y);
 }
 
+/* y = (x - mean) vector 0 + vector 1 */
+static void make_affine(const struct op_run *r, const struct node *n, const struct job *j)
+{
+    bool affine = n->n_params > 0;
+    for (int64_t c = 0; c < j->c; c++) {
+        j->vector[0][c] = j->factor[c] * (affine ? op_f32(r, n->param[WEIGHT])[c] : 1);
+        j->vector[1][c] = affine ? op_f32(r, n->param[BIAS])[c] : 0;
+    }
+}
+
 static bool has_batch_statistics(const struct op_run *r, const struct job *j)
 {
     return r->training && j->rows > 1;
@@ -163,26 +173,33 @@ static bool has_batch_statistics(const struct op_run *r, const struct job *j)
 static void forward(const struct op_run *r, const struct node *n)
 {
     struct job j = job_of(r, n);
-    bool affine = n->n_params > 0;
     if (has_batch_statistics(r, &j))
         measure(r, n, &j);
     else
         recall(r, n, &j);
-    for (int64_t c = 0; c < j.c; c++) {
-        j.vector[0][c] = j.factor[c] * (affine ? op_f32(r, n->param[WEIGHT])[c] : 1);
-        j.vector[1][c] = affine ? op_f32(r, n->param[BIAS])[c] : 0;
-    }
+    make_affine(r, n, &j);
     columns_each(j.rows, j.c, normalise_tile, &j);
 }
 
 /* ---- backward ---- */
 
-/* Also takes the activation back, in the place of its gradient. */
+/* What normalise_tile did, for columns from col on. */
+static struct vec_column_norm norm_of(const struct job *j, int64_t col)
+{
+    return (struct vec_column_norm){j->mean + col, j->vector[0] + col, j->vector[1] + col};
+}
+
+/* Also takes the activation back: a relu is told by x, others in the place of their gradient. */
 static void products_tile(void *context, const struct columns_tile *t, float *sum, float *dot)
 {
     const struct job *j = context;
     float in[KERN_TILE], grad[KERN_TILE], saved[KERN_TILE];
     const float *x = kern_load(j->x, t->at, t->n, in), *dy = kern_load(j->dy, t->at, t->n, grad);
+    if (j->act == GEMM_ACT_RELU) {
+        struct vec_column_norm norm = norm_of(j, t->col);
+        kern_vec()->column_products_relu(t->rows, t->cols, dy, x, &norm, sum, dot);
+        return;
+    }
     if (j->act != GEMM_ACT_NONE) {
         kern_gemm_act_grad(j->act, t->n, kern_load(j->saved, t->at, t->n, saved), dy, grad);
         kern_store(j->dy, t->at, t->n, grad);
@@ -195,10 +212,14 @@ static void grad_tile(void *context, const struct columns_tile *t)
 {
     const struct job *j = context;
     float in[KERN_TILE], grad[KERN_TILE], out[KERN_TILE];
-    const struct vec_column_grad g = {j->mean + t->col, j->vector[0] + t->col,
-                                      j->vector[1] + t->col, j->vector[2] + t->col};
+    const struct vec_column_norm norm = norm_of(j, t->col);
+    const struct vec_column_grad g = {norm.mean, j->vector[2] + t->col, j->vector[3] + t->col,
+                                      j->vector[4] + t->col};
     const float *x = kern_load(j->x, t->at, t->n, in), *dy = kern_load(j->dy, t->at, t->n, grad);
-    kern_vec()->column_grad(t->rows, t->cols, dy, x, &g, out);
+    if (j->act == GEMM_ACT_RELU)
+        kern_vec()->column_grad_relu(t->rows, t->cols, dy, x, &norm, &g, out);
+    else
+        kern_vec()->column_grad(t->rows, t->cols, dy, x, &g, out);
     (j->add ? kern_store_add : kern_store)(j->dx, t->at, t->n, out);
 }
 
@@ -210,8 +231,9 @@ static void backward(const struct op_run *r, const struct node *n)
     j.dy = op_d_out(r, n);
     j.dx = op_d_in(r, n, 0);
     j.add = n->grad_adds[0];
-    if (j.act != GEMM_ACT_NONE)
+    if (j.act != GEMM_ACT_NONE && j.act != GEMM_ACT_RELU)
         j.saved = kern_gemm_act_reads_out(j.act) ? j.y : j.pre;
+    make_affine(r, n, &j);
     columns_sums(j.rows, j.c, products_tile, &j, r->scratch, j.sums);
     const double *sum = j.sums, *dot = j.sums + j.c;
     bool affine = n->n_params > 0;
@@ -223,9 +245,9 @@ static void backward(const struct op_run *r, const struct node *n)
             *dw = (r->add_dparams ? *dw : 0) + (float)(dot[c] * f);
             *db = (r->add_dparams ? *db : 0) + (float)sum[c];
         }
-        j.vector[0][c] = (float)(w * f);
-        j.vector[1][c] = (float)(-w * f * f * f * dot[c] * share);
-        j.vector[2][c] = (float)(-w * f * sum[c] * share);
+        j.vector[2][c] = (float)(w * f);
+        j.vector[3][c] = (float)(-w * f * f * f * dot[c] * share);
+        j.vector[4][c] = (float)(-w * f * sum[c] * share);
     }
     if (j.dx.data)
         columns_each(j.rows, j.c, grad_tile, &j);
