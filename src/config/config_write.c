@@ -63,6 +63,10 @@ static void write_layers(const struct layer *layers, int n, struct str *out, int
             continue;
         str_printf(out, "%*slayers:\n", indent + 4, "");
         write_layers(layer->layers, layer->n_layers, out, indent + 6);
+        if (layer->n_projection == 0)
+            continue;
+        str_printf(out, "%*sprojection:\n", indent + 4, "");
+        write_layers(layer->projection, layer->n_projection, out, indent + 6);
     }
 }
 

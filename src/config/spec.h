@@ -30,6 +30,8 @@ struct layer {
     int64_t times; /* LAYER_REPEAT */
     int n_layers;  /* LAYER_RESIDUAL, LAYER_REPEAT */
     struct layer *layers;
+    int n_projection; /* LAYER_RESIDUAL: what its input goes through before it is added */
+    struct layer *projection;
 };
 
 enum rule_action { RULE_ALLOW, RULE_DENY };

@@ -68,6 +68,8 @@ const struct key spec_residual_keys[] = {
     NAME,
     FROM,
     OWN("layers", "the block that is added to its input"),
+    OWN("projection", "the layers that its input goes through before it is added, to fit in shape; "
+                      "where not given, none"),
     {0},
 };
 const struct key spec_repeat_keys[] = {

@@ -112,6 +112,19 @@ static bool book(const struct level *l, int n, struct loc loc)
     return false;
 }
 
+static void read_projection(const struct level *l, struct layer *layer, const char *where,
+                            const struct value *list)
+{
+    const char *inside = pool_printf(l->r->pool, "%s.projection", where);
+    struct level deeper = {l->r, inside, l->depth + 1, l->copies, l->total};
+    if (!inside)
+        return (void)diag_no_memory(l->r->d);
+    if (list->kind != VALUE_LIST || list->n == 0)
+        return (void)diag_error(l->r->d, RC_CONFIG, list->loc,
+                                "'%s' must be a list of layers with at least one", inside);
+    read_level(&deeper, list, &layer->n_projection, &layer->projection);
+}
+
 static void read_block(const struct level *l, struct layer *layer, const char *where,
                        const struct value *body)
 {
@@ -135,6 +148,10 @@ static void read_block(const struct level *l, struct layer *layer, const char *w
     if (layer->times > 0 && l->copies <= MAX_LAYERS)
         deeper.copies = l->copies * layer->times;
     read_level(&deeper, inner, &layer->n_layers, &layer->layers);
+    const struct value *projection =
+        !repeats && body->kind == VALUE_MAP ? value_get(body, "projection") : NULL;
+    if (projection)
+        read_projection(l, layer, where, projection);
 }
 
 static void read_op(const struct level *l, struct layer *layer, const char *where,

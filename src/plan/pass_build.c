@@ -129,11 +129,14 @@ static enum rc build_list(struct builder *b, const char *scope, const struct lay
 
 static enum rc build_residual(struct builder *b, const char *name, const struct layer *l, int *last)
 {
-    int start = *last, ends[2];
+    int shortcut = *last, ends[2];
     const char *scope = pool_printf(&b->plan->pool, "%s.", name);
+    const char *side = pool_printf(&b->plan->pool, "%s.projection.", name);
     TRY_ALLOC(scope, b->d);
+    TRY_ALLOC(side, b->d);
+    TRY(build_list(b, side, l->projection, l->n_projection, &shortcut));
     TRY(build_list(b, scope, l->layers, l->n_layers, last));
-    ends[0] = start;
+    ends[0] = shortcut;
     ends[1] = *last;
     TRY(add_node(b, op_get(OP_add), name, l->loc, 2, ends));
     struct graph *g = &b->plan->graph;
