@@ -61,6 +61,7 @@ struct vec_row {
     void (*add)(int64_t n, const float *x, const float *y, float *out);
     void (*mul)(int64_t n, const float *x, const float *y, float *out);
     void (*scale)(int64_t n, const float *x, float a, float *out);
+    void (*shift)(int64_t n, const float *x, float a, float *out); /* x + a */
     void (*axpy)(int64_t n, float a, const float *x, float *y); /* y += a x */
     /* reductions: fixed order, independent of threads; FP32 lanes, then FP64 */
     double (*sum)(int64_t n, const float *x);

@@ -287,6 +287,13 @@ static void do_scale(int64_t n, const float *x, float a, float *out)
         out[i] = a * x[i];
 }
 
+static void do_shift(int64_t n, const float *x, float a, float *out)
+{
+    VEC_LOOP
+    for (int64_t i = 0; i < n; i++)
+        out[i] = x[i] + a;
+}
+
 static void do_axpy(int64_t n, float a, const float *x, float *y)
 {
     VEC_LOOP
@@ -394,6 +401,7 @@ const struct vec_row_entry VEC_ROW = {
         .add = do_add,
         .mul = do_mul,
         .scale = do_scale,
+        .shift = do_shift,
         .axpy = do_axpy,
         .sum = do_sum,
         .dot = do_dot,

@@ -18,6 +18,10 @@ struct columns_tile {
 void columns_each(int64_t rows, int64_t columns,
                   void (*fn)(void *context, const struct columns_tile *t), void *context);
 
+/* The same for rows row .. end-1, on the calling thread. */
+void columns_walk(int64_t row, int64_t end, int64_t columns,
+                  void (*fn)(void *context, const struct columns_tile *t), void *context);
+
 /* Two sums over the rows for each column: fn adds a tile's to sum and square (cols), FP32, which
  * are added up in FP64: out (2, columns). scratch: columns_scratch(columns) bytes. */
 void columns_sums(int64_t rows, int64_t columns,
