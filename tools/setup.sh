@@ -6,7 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # shellcheck disable=SC2034 # used where this is sourced
 build_packages=(gcc make autoconf automake libc6-dev libyaml-dev zlib1g-dev libjansson-dev
-    libopenblas-dev)
+    libopenblas-dev libpng-dev libturbojpeg0-dev)
 jobs=$(nproc 2>/dev/null || echo 2)
 installed_some=no # then configure must look again
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* What a stream of random numbers is for: streams with different names never meet. */
-enum rng_stream { RNG_INIT, RNG_SHUFFLE, RNG_DROPOUT, RNG_SYNTHETIC, RNG_HOLDOUT };
+enum rng_stream { RNG_INIT, RNG_SHUFFLE, RNG_DROPOUT, RNG_SYNTHETIC, RNG_HOLDOUT, RNG_AUGMENT };
 
 struct rng_key {
     uint32_t key[2];

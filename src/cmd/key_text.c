@@ -105,6 +105,7 @@ static const struct key_text_table sections[] = {
      spec_loss_scale_keys},
     {"section", "optimizer", "how weights change", spec_optimizer_keys},
     {"section", "schedule", "how the learning rate changes", schedule_keys},
+    {"section", "augment", "random changes to training images: data.augment", augment_keys},
     {"section", "train", "how long and how to train", spec_train_keys},
     {"section", "eval", "evaluation while training: train.eval", spec_eval_keys},
     {"section", "checkpoint", "when to save", spec_checkpoint_keys},

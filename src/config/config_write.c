@@ -26,6 +26,10 @@ static void write_data(const struct spec *s, struct str *out)
         if (!idle)
             keys_write_row(&s->data_section, row->name, out, 2);
     }
+    if (augment_is_on(&data->augment)) {
+        str_puts(out, "  augment:\n");
+        keys_write(&s->augment_section, out, 4);
+    }
     write_split(&data->train, "train", data->has_train, out);
     write_split(&data->validation, "validation", data->has_validation, out);
     write_split(&data->test, "test", data->has_test, out);

@@ -87,6 +87,9 @@ static void read_data(const struct spec_reader *r, struct spec_entry e)
     if (!find(e.v, "train").v)
         (void)diag_error(r->d, RC_CONFIG, e.loc, "'data' needs the key 'train'");
     data->has_validation = find(e.v, "validation").v != NULL;
+    spec_section_read(r, &s->augment_section, "data.augment", augment_keys, sizeof(data->augment),
+                      find(e.v, "augment"), NULL);
+    TAKE(data->augment, s->augment_section);
     check_data(r);
     if (!data->type || !data->type[0])
         return;

@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/keys.h"
 #include "base/pool.h"
+#include "dataset/augment.h"
 #include "dataset/dataset.h"
 #include "graph/dtype.h"
 #include "op/op.h"
@@ -78,9 +79,10 @@ struct data_spec {
     bool has_train, has_validation, has_test;
     struct section train, validation, test; /* the reader's keys */
     double hold_out;                        /* share of train that becomes validation */
-    bool shuffle;
+    bool shuffle, reconstruct;
     double divide;
     int normalize, normalize_by;
+    struct augment augment;
 };
 
 enum eval_split { EVAL_AUTO, EVAL_VALIDATION, EVAL_TEST, EVAL_TRAIN };
@@ -135,9 +137,9 @@ struct spec {
     struct checkpoint_spec checkpoint;
     struct log_spec log;
     /* For writing the effective config and for messages: */
-    struct section top_section, data_section, precision_section, loss_scale_section,
-        optimizer_section, schedule_section, train_section, eval_section, checkpoint_section,
-        log_section;
+    struct section top_section, data_section, augment_section, precision_section,
+        loss_scale_section, optimizer_section, schedule_section, train_section, eval_section,
+        checkpoint_section, log_section;
 };
 
 /* Reads a config file and applies `sets` ("optimizer.lr=3e-4") through the same schema. All

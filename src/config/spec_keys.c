@@ -45,8 +45,13 @@ const struct key spec_data_keys[] = {
      "all inputs are divided by it, before normalize"},
     {"normalize", KEY_CHOICE, AT(normalize), "none", 0, 0, 0, "none|standard|minmax",
      "standard: mean 0, deviation 1; minmax: 0 to 1; constants come from train"},
-    {"normalize_by", KEY_CHOICE, AT(normalize_by), "column", 0, 0, 0, "column|all",
-     "constants for each column, or one for all"},
+    {"normalize_by", KEY_CHOICE, AT(normalize_by), "column", 0, 0, 0, "column|channel|all",
+     "constants for each column, for each value of the last dimension (the colours of images), or "
+     "one for all"},
+    {"reconstruct", KEY_BOOL, AT(reconstruct), "false", 0, 0, 0, NULL,
+     "the targets are the inputs, normalised but not augmented: for autoencoders. Targets of the "
+     "files are not read"},
+    OWN("augment", "random changes to training images"),
     {0},
 };
 
@@ -237,6 +242,7 @@ const char *spec_key_home(const char *word)
         {"optimizer", spec_optimizer_keys},
         {"precision", spec_precision_keys},
         {"data", spec_data_keys},
+        {"data.augment", augment_keys},
         {"loss_scale", spec_loss_scale_keys},
         {"schedule", schedule_keys},
         {"checkpoint", spec_checkpoint_keys},

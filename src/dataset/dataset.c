@@ -7,6 +7,7 @@
 
 #include "base/par.h"
 #include "base/rng.h"
+#include "dataset/augment.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -273,6 +274,7 @@ void dataset_order(int64_t rows, bool shuffle, uint64_t seed, int64_t epoch, int
 struct gathering {
     const struct dataset *ds;
     const struct normalizer *norm;
+    const struct augmenter *augmenter;
     const int64_t *order;
     int64_t n, block_rows;
     float *inputs;
@@ -308,11 +310,11 @@ static const float no_shift = 0, no_factor = 1;
 CONVERT_ROW(u8, uint8_t)
 CONVERT_ROW(f32, float)
 
-static void gather_inputs(const struct gathering *g, int64_t i)
+/* Row i of the gathering, normalised. */
+static void gather_row(const struct gathering *g, int64_t i, float *to)
 {
     const struct dataset *ds = g->ds;
     int64_t n = ds->columns, at = g->order[i] * n;
-    float *to = g->inputs + i * n;
     const float *shift = g->norm ? g->norm->shift : &no_shift;
     const float *factor = g->norm ? g->norm->factor : &no_factor;
     bool by_column = g->norm && g->norm->columns > 1;
@@ -334,6 +336,8 @@ static void gather_target(const struct gathering *g, int64_t i)
     int64_t row = g->order[i], n = ds->target_columns;
     if (ds->target == DATASET_CLASSES)
         ((int32_t *)g->targets)[i] = (int32_t)ds->classes[row];
+    else if (ds->reconstructs)
+        gather_row(g, i, (float *)g->targets + i * n);
     else
         memcpy((float *)g->targets + i * n, ds->values + row * n, (size_t)n * sizeof(float));
 }
@@ -341,22 +345,34 @@ static void gather_target(const struct gathering *g, int64_t i)
 static void gather_block(void *context, int64_t block)
 {
     const struct gathering *g = context;
+    const struct dataset *ds = g->ds;
     int64_t end = (block + 1) * g->block_rows < g->n ? (block + 1) * g->block_rows : g->n;
     for (int64_t i = block * g->block_rows; i < end; i++) {
-        if (g->inputs)
-            gather_inputs(g, i);
+        if (g->inputs && g->augmenter)
+            augment_row(g->augmenter, ds, g->norm, g->order[i], g->inputs + i * ds->columns);
+        else if (g->inputs)
+            gather_row(g, i, g->inputs + i * ds->columns);
         if (g->targets)
             gather_target(g, i);
     }
 }
 
-void dataset_gather(const struct dataset *ds, const struct normalizer *norm, const int64_t *order,
-                    int64_t n, float *inputs, void *targets)
+void dataset_gather(const struct dataset *ds, const struct normalizer *norm,
+                    const struct augmenter *augmenter, const int64_t *order, int64_t n,
+                    float *inputs, void *targets)
 {
     BUG_IF(targets && ds->target == DATASET_NO_TARGET);
     BUG_IF(norm && norm->columns != 1 && norm->columns != ds->columns);
-    struct gathering g = {ds, norm, order, n, 1 + BLOCK_NUMBERS / ds->columns, inputs, targets};
+    struct gathering g = {ds,     norm,   augmenter, order, n, 1 + BLOCK_NUMBERS / ds->columns,
+                          inputs, targets};
     par_for((n + g.block_rows - 1) / g.block_rows, gather_block, &g);
+}
+
+void dataset_reconstruct(struct dataset *ds)
+{
+    ds->target = DATASET_VALUES;
+    ds->target_columns = ds->columns;
+    ds->reconstructs = true;
 }
 
 uint32_t dataset_crc(const struct dataset *ds)

@@ -33,6 +33,7 @@ struct dataset {
     int64_t target_columns; /* values: per row */
     int64_t *classes;  /* (rows) as in the file, range not yet checked; owned */
     float *values;     /* (rows, target_columns); owned */
+    bool reconstructs; /* the targets are the inputs, normalised and not augmented: no values */
     int n_class_names; /* text labels: in order of their class; else 0 */
     const char **class_names;
     const char **column_names; /* from a CSV header, or NULL */
@@ -76,6 +77,9 @@ void dataset_release(struct dataset *ds);
 MUST_USE enum rc dataset_hold_out(struct dataset *ds, double share, uint64_t seed,
                                   struct dataset *held, struct diag *d);
 
+/* From now on the targets of ds are its inputs. */
+void dataset_reconstruct(struct dataset *ds);
+
 /* Every class must be in 0 .. n_classes-1, or be the ignored label (-1: none). Reports the first
  * few offenders with file, row, value and range. */
 MUST_USE enum rc dataset_check_classes(const struct dataset *ds, int64_t n_classes,
@@ -86,7 +90,7 @@ uint32_t dataset_crc(const struct dataset *ds);
 
 /* Input normalisation: x -> (x - shift) * factor, constants from the training split. */
 enum normalize { NORMALIZE_NONE, NORMALIZE_STANDARD, NORMALIZE_MINMAX };
-enum normalize_by { NORMALIZE_BY_COLUMN, NORMALIZE_BY_ALL };
+enum normalize_by { NORMALIZE_BY_COLUMN, NORMALIZE_BY_CHANNEL, NORMALIZE_BY_ALL };
 
 struct normalizer {
     int64_t columns; /* 1: the same for all columns */
@@ -101,9 +105,13 @@ void normalizer_release(struct normalizer *n);
 /* order[i] = row that comes i-th in this epoch. shuffle false: 0, 1, 2 ... */
 void dataset_order(int64_t rows, bool shuffle, uint64_t seed, int64_t epoch, int64_t *order);
 
+struct augmenter;
+
 /* Copies n rows (order[0..n-1]) into inputs (n, columns) f32, normalised, and targets: (n) i32 for
- * classes or (n, target_columns) f32 for values; either may be NULL. All threads. */
-void dataset_gather(const struct dataset *ds, const struct normalizer *norm, const int64_t *order,
-                    int64_t n, float *inputs, void *targets);
+ * classes or (n, target_columns) f32 for values; either may be NULL. augmenter: NULL, or what
+ * changes the inputs at random. All threads. */
+void dataset_gather(const struct dataset *ds, const struct normalizer *norm,
+                    const struct augmenter *augmenter, const int64_t *order, int64_t n,
+                    float *inputs, void *targets);
 
 #endif

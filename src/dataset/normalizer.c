@@ -77,17 +77,17 @@ static void survey_block(void *context, int64_t block)
 
 /* All columns have equally many rows: the variance of all is the mean of the columns' variances
  * plus the variance of their means. */
-static struct column_stats merge(const struct column_stats *stats, int64_t n)
+static struct column_stats merge(const struct column_stats *stats, int64_t n, int64_t step)
 {
     struct column_stats all = {.min = INFINITY, .max = -INFINITY};
     for (int64_t c = 0; c < n; c++) {
-        all.mean += stats[c].mean / (double)n;
-        all.min = fmin(all.min, stats[c].min);
-        all.max = fmax(all.max, stats[c].max);
+        all.mean += stats[c * step].mean / (double)n;
+        all.min = fmin(all.min, stats[c * step].min);
+        all.max = fmax(all.max, stats[c * step].max);
     }
     for (int64_t c = 0; c < n; c++) {
-        double x = stats[c].mean - all.mean;
-        all.variance += (stats[c].variance + x * x) / (double)n;
+        double x = stats[c * step].mean - all.mean;
+        all.variance += (stats[c * step].variance + x * x) / (double)n;
     }
     return all;
 }
@@ -152,6 +152,7 @@ enum rc normalizer_init(struct normalizer *n, const struct dataset *train, doubl
 {
     memset(n, 0, sizeof(*n));
     bool one = how == NORMALIZE_NONE || by == NORMALIZE_BY_ALL;
+    int64_t channels = train->dims[train->rank - 1];
     TRY(allocate(n, one ? 1 : train->columns, d));
     if (how == NORMALIZE_NONE) {
         n->factor[0] = (float)(1 / divide);
@@ -164,7 +165,11 @@ enum rc normalizer_init(struct normalizer *n, const struct dataset *train, doubl
     }
     par_for((train->columns + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS, survey_block, &s);
     if (by == NORMALIZE_BY_ALL)
-        s.stats[0] = merge(s.stats, train->columns);
+        s.stats[0] = merge(s.stats, train->columns, 1);
+    for (int64_t c = 0; by == NORMALIZE_BY_CHANNEL && c < channels; c++)
+        s.stats[c] = merge(s.stats + c, train->columns / channels, channels);
+    for (int64_t i = channels; by == NORMALIZE_BY_CHANNEL && i < train->columns; i++)
+        s.stats[i] = s.stats[i % channels];
     set_constants(n, s.stats, train, divide, how, d);
     free(s.stats);
     return RC_OK;

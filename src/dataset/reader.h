@@ -16,6 +16,12 @@ struct npy_attrs {
     const char *inputs, *targets;
 };
 
+struct images_attrs {
+    const char *folder;
+    int channels;         /* auto, grey, rgb */
+    struct key_list size; /* n 0: as they are */
+};
+
 struct csv_attrs {
     const char *file;
     int header;    /* enum csv_header */

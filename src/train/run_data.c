@@ -9,6 +9,8 @@
 
 static enum dataset_target wanted_target(const struct spec *spec)
 {
+    if (spec->data.reconstruct)
+        return DATASET_NO_TARGET;
     switch (spec->loss.op->target) {
     case TARGET_CLASS:
         return DATASET_CLASSES;
@@ -38,6 +40,8 @@ static enum rc open_split(struct run_data *r, const struct spec *spec, struct da
     struct dataset_want want = {wanted_target(spec), r->train.n_class_names,
                                 (const char *const *)r->train.class_names, (uint64_t)spec->seed};
     TRY(dataset_open(ds, spec->data.reader, name, section, &want, d));
+    if (spec->data.reconstruct)
+        dataset_reconstruct(ds);
     enum rc rc = ds == &r->train ? RC_OK : check_shape(ds, &r->train, d);
     if (rc != RC_OK)
         dataset_release(ds);
@@ -47,10 +51,16 @@ static enum rc open_split(struct run_data *r, const struct spec *spec, struct da
 static enum rc open_all(struct run_data *r, const struct spec *spec, struct diag *d)
 {
     const struct data_spec *ds = &spec->data;
+    if (ds->reconstruct && spec->loss.op->target != TARGET_REAL)
+        return diag_error(d, RC_CONFIG, keys_origin(&spec->data_section, "reconstruct").loc,
+                          "'data.reconstruct' needs a loss of numbers, such as mse; %s wants "
+                          "classes",
+                          spec->loss.op->name);
     if (!ds->has_train)
         return diag_error(d, RC_CONFIG, spec->data_section.loc, "data: 'train' is missing");
     TRY(open_split(r, spec, &r->train, "train", &ds->train, d));
     r->has_train = true;
+    TRY(augment_check(&ds->augment, &r->train, spec->augment_section.loc, d));
     if (ds->hold_out > 0) {
         TRY(dataset_hold_out(&r->train, ds->hold_out, (uint64_t)spec->seed, &r->validation, d));
         r->has_validation = true;
@@ -91,9 +101,26 @@ void run_data_release(struct run_data *r)
     memset(r, 0, sizeof(*r));
 }
 
+/* Statistics over a batch need two values of a channel. */
+static enum rc check_statistics(const struct plan *plan, struct diag *d)
+{
+    const struct graph *g = &plan->graph;
+    for (int i = 0; plan->training && i < g->n_nodes; i++) {
+        const struct node *n = &g->nodes[i];
+        const struct tensor *in = graph_tensor(g, n->in[0]);
+        if (n->n_statistics > 0 && tensor_elements(in) == tensor_columns(in))
+            return diag_error(d, RC_CONFIG, n->loc,
+                              "%s '%s': a batch has one value of each channel, and so no variance: "
+                              "raise train.batch",
+                              n->op->name, n->name);
+    }
+    return RC_OK;
+}
+
 enum rc run_data_check(const struct run_data *r, const struct plan *plan, struct diag *d)
 {
     const struct node *loss = &plan->graph.nodes[plan->loss];
+    TRY(check_statistics(plan, d));
     if (loss->op->target != TARGET_CLASS)
         return RC_OK;
     int64_t classes = tensor_columns(graph_tensor(&plan->graph, plan->output));

@@ -13,6 +13,7 @@
 #include "train/step.h"
 
 #include "base/clock.h"
+#include "dataset/augment.h"
 #include "train/blame.h"
 
 #include <math.h>
@@ -67,7 +68,7 @@ static struct window next_window(struct step_state *s)
     w.micros = (w.rows + w.batch - 1) / w.batch;
     w.order = s->order + s->progress.position;
     w.row_bytes = (size_t)tensor_row_elements(target) * dtype_size(target->dtype);
-    dataset_gather(s->data, s->normalizer, w.order, w.rows, NULL, s->targets);
+    dataset_gather(s->data, s->normalizer, NULL, w.order, w.rows, NULL, s->targets);
     w.valid = loss->op->count(&s->plan->graph, loss, s->targets, w.rows);
     return w;
 }
@@ -77,8 +78,10 @@ static int64_t load_micro(const struct step_state *s, const struct window *w, in
 {
     const struct graph *g = &s->plan->graph;
     int64_t at = i * w->batch, n = w->rows - at < w->batch ? w->rows - at : w->batch;
-    dataset_gather(s->data, s->normalizer, w->order + at, n, graph_tensor(g, s->plan->input)->data,
-                   NULL);
+    const struct augment *augment = &s->plan->spec->data.augment;
+    struct augmenter augmenter = {augment, (uint64_t)s->plan->spec->seed, s->progress.epoch};
+    dataset_gather(s->data, s->normalizer, augment_is_on(augment) ? &augmenter : NULL,
+                   w->order + at, n, graph_tensor(g, s->plan->input)->data, NULL);
     memcpy(graph_tensor(g, s->plan->target)->data,
            (const char *)s->targets + (size_t)at * w->row_bytes, (size_t)n * w->row_bytes);
     return n;
@@ -252,7 +255,7 @@ struct op_loss step_forward_rows(const struct plan *plan, const struct dataset *
                        .loss_seed = 1,
                        .loss = &loss,
                        .scratch = plan->scratch};
-    dataset_gather(data, normalizer, order, n, graph_tensor(&plan->graph, plan->input)->data,
+    dataset_gather(data, normalizer, NULL, order, n, graph_tensor(&plan->graph, plan->input)->data,
                    data->target == DATASET_NO_TARGET
                        ? NULL
                        : graph_tensor(&plan->graph, plan->target)->data);

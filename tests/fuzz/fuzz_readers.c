@@ -24,7 +24,7 @@ static void check(const struct dataset *ds)
     float *targets = malloc((size_t)ds->rows * target_columns * sizeof(*targets));
     BUG_IF(!order || !inputs || !targets);
     dataset_order(ds->rows, true, 1, 0, order);
-    dataset_gather(ds, NULL, order, ds->rows, inputs, ds->target ? targets : NULL);
+    dataset_gather(ds, NULL, NULL, order, ds->rows, inputs, ds->target ? targets : NULL);
     for (int64_t i = 0; i < ds->rows * columns; i++)
         BUG_IF(!isfinite(inputs[i]));
     free(order);

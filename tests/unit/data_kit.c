@@ -3,11 +3,12 @@
 
 #include "data_kit.h"
 
-#include <dirent.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -24,16 +25,25 @@ void data_kit_setup(void)
     pool_init(&paths);
 }
 
+static int drop(const char *path, const struct stat *s, int kind, struct FTW *place)
+{
+    (void)s;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
 void data_kit_teardown(void)
 {
-    DIR *dir = opendir(folder);
-    ck_assert_ptr_nonnull(dir);
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
-        if (entry->d_name[0] != '.')
-            unlink(pool_printf(&paths, "%s/%s", folder, entry->d_name));
-    closedir(dir);
-    rmdir(folder);
+    nftw(folder, drop, 8, FTW_DEPTH | FTW_PHYS);
     pool_release(&paths);
+}
+
+const char *data_kit_folder(const char *name)
+{
+    char *path = pool_printf(&paths, "%s/%s", folder, name);
+    ck_assert_int_eq(mkdir(path, 0777), 0);
+    return path;
 }
 
 const char *data_kit_write(const char *name, const void *bytes, size_t n)

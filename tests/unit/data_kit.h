@@ -15,6 +15,8 @@ void data_kit_teardown(void);
 
 /* Writes a file into the folder; returns its path, which lives until the test ends. */
 const char *data_kit_write(const char *name, const void *bytes, size_t n);
+/* Makes a folder in it; returns its path. */
+const char *data_kit_folder(const char *name);
 /* The same, as one gzip member. *packed (room bytes) and *n_packed also return it. */
 size_t data_kit_gzip(const void *bytes, size_t n, unsigned char *packed, size_t room);
 

@@ -26,7 +26,7 @@ static void normalise(const struct dataset *ds, double divide, enum normalize ho
     diag_init(&data_kit_diag);
     ck_assert_int_eq(normalizer_init(&n, ds, divide, how, by, &data_kit_diag), RC_OK);
     dataset_order(ds->rows, false, 0, 0, order);
-    dataset_gather(ds, &n, order, ds->rows, out, NULL);
+    dataset_gather(ds, &n, NULL, order, ds->rows, out, NULL);
     normalizer_release(&n);
 }
 
