@@ -70,13 +70,13 @@ static void end(void)
             _tile_dpbf16ps(3, 5, 7);                                                               \
     } while (0)
 /* All three; each load just before its first use: faster by a tenth than loads first. */
-#define LOAD_AND_MULTIPLY(a, b)                                                                    \
+#define LOAD_AND_MULTIPLY(a, a_below, a_stride, b)                                                 \
     do {                                                                                           \
         _tile_stream_loadd(6, (b), B_STRIDE);                                                      \
-        _tile_loadd(4, (a), A_STRIDE);                                                             \
+        _tile_loadd(4, (a), (a_stride));                                                           \
         _tile_dpbf16ps(0, 4, 6);                                                                   \
         if (tall) {                                                                                \
-            _tile_loadd(5, (a) + TILE * STEP, A_STRIDE);                                           \
+            _tile_loadd(5, (a_below), (a_stride));                                                 \
             _tile_dpbf16ps(2, 5, 6);                                                               \
         }                                                                                          \
         if (wide) {                                                                                \
@@ -132,7 +132,7 @@ ALWAYS_512 void bf16_product(const struct gemm_tile *t, const bool tall, const b
     const uint16_t *a = t->a, *b = t->b;
     load_sums(t);
     for (int64_t k = 0; k < t->n_k; k += STEP, a += STEP_OF_A, b += STEP_OF_B)
-        LOAD_AND_MULTIPLY(a, b);
+        LOAD_AND_MULTIPLY(a, a + TILE * STEP, A_STRIDE, b);
     store_sums(t);
 }
 
@@ -147,6 +147,31 @@ static void bf16_multiply(const struct gemm_tile *t)
         bf16_product(t, false, true);
     else
         bf16_product(t, false, false);
+}
+
+static void bf16_pack_rows(const struct gemm_operand *s, void *panel, int64_t stride)
+{
+    const struct pack16_shape rows = {MR, (int)stride, STEP, STEP};
+    (void)kern_gemm_pack16_a(s, &rows, panel, NULL);
+}
+
+ALWAYS_512 void bf16_rows_product(const struct gemm_tile *t, int64_t stride, const bool wide)
+{
+    const uint16_t *a = t->a, *b = t->b;
+    const bool tall = true;
+    const int64_t bytes = stride * (int64_t)sizeof(*a);
+    load_sums(t);
+    for (int64_t k = 0; k < t->n_k; k += STEP, a += STEP, b += STEP_OF_B)
+        LOAD_AND_MULTIPLY(a, a + TILE * stride, bytes, b);
+    store_sums(t);
+}
+
+static void bf16_multiply_rows(const struct gemm_tile *t, int64_t stride)
+{
+    if (t->cols > TILE)
+        bf16_rows_product(t, stride, true);
+    else
+        bf16_rows_product(t, stride, false);
 }
 
 static const char *bf16_accepts(const struct gemm_desc *d)
@@ -170,6 +195,8 @@ static const struct gemm_block bf16_block = {
     .pack_a = bf16_pack_a,
     .pack_b = bf16_pack_b,
     .multiply = bf16_multiply,
+    .pack_rows = bf16_pack_rows,
+    .multiply_rows = bf16_multiply_rows,
     .merge = kern_gemm_avx512_merge,
     .store = kern_gemm_avx512_store,
 };
@@ -203,7 +230,7 @@ ALWAYS_512 void f16_product(const struct gemm_tile *t, const bool tall, const bo
     const uint16_t *a = t->a, *a_low = t->a_low, *b = t->b, *b_low = t->b_low;
     load_sums(t);
     for (int64_t k = 0; k < t->n_k; k += STEP) {
-        LOAD_AND_MULTIPLY(a_low, b_low);
+        LOAD_AND_MULTIPLY(a_low, a_low + TILE * STEP, A_STRIDE, b_low);
         LOAD_B(b);
         MULTIPLY();
         LOAD_A(a);

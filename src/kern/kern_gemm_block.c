@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/par.h"
 #include "kern/kern_gemm_gather.h"
+#include "kern/kern_gemm_shift.h"
 
 #include <string.h>
 
@@ -159,6 +160,13 @@ static int64_t splits(const struct gemm_desc *d, const struct chunks *k)
     return n > 1 ? n : 1;
 }
 
+/* True where the product goes by shifted images; then units are shared out in `splits` parts. */
+static bool shifts(struct gemm_shift *s, const struct gemm_block *b, const struct gemm_desc *d)
+{
+    struct chunks k = cut_k(b, d->k);
+    return d->m > 0 && d->n > 0 && splits(d, &k) > 1 && kern_gemm_shift_init(s, b, d);
+}
+
 /* Elements of the sums of all tiles of C. */
 static int64_t sums_of_c(const struct gemm_block *b, int64_t m, int64_t n)
 {
@@ -179,6 +187,9 @@ static size_t strip_bytes(const struct gemm_block *b, const struct gemm_desc *d)
 
 static size_t thread_bytes(const struct gemm_block *b, const struct gemm_desc *d)
 {
+    struct gemm_shift s;
+    if (shifts(&s, b, d))
+        return kern_gemm_shift_bytes(&s);
     return a_panel_bytes(b) * (size_t)b->parts + strip_bytes(b, d) + sum_bytes(b, d);
 }
 
@@ -190,7 +201,9 @@ size_t kern_gemm_block_packed_bytes(const struct gemm_plan *p)
 size_t kern_gemm_block_scratch_bytes(const struct gemm_plan *p)
 {
     const struct gemm_block *b = p->row->block;
-    size_t shared = p->desc.b_is_weight ? 0 : packed_b_bytes(b, p->desc.n, p->desc.k);
+    struct gemm_shift s;
+    bool no_b = p->desc.b_is_weight || shifts(&s, b, &p->desc);
+    size_t shared = no_b ? 0 : packed_b_bytes(b, p->desc.n, p->desc.k);
     return shared + split_bytes(b, &p->desc) + thread_bytes(b, &p->desc) * (size_t)p->threads;
 }
 
@@ -506,12 +519,46 @@ static void join_tile(void *context, int64_t index)
     finish(job, row, col, &t);
 }
 
-static void run_split(struct job *job)
+static void join(struct job *job)
 {
     const struct gemm_block *b = job->b.block;
-    int64_t tiles = sums_of_c(b, job->g->m, job->g->n) / (b->mr * b->nr);
+    par_for(sums_of_c(b, job->g->m, job->g->n) / (b->mr * b->nr), join_tile, job);
+}
+
+struct shift_job {
+    const struct job *job;
+    const struct gemm_shift *shift;
+    int64_t units;
+};
+
+static void one_shift(void *context, int64_t index)
+{
+    const struct shift_job *s = context;
+    const struct job *job = s->job;
+    const struct gemm_block *b = job->b.block;
+    char *scratch = job->scratch + (size_t)par_thread() * job->scratch_step;
+    int64_t first = s->units * index / job->splits, end = s->units * (index + 1) / job->splits;
+    float *sums = job->partial + index * sums_of_c(b, job->g->m, job->g->n);
+    b->begin();
+    for (int64_t unit = first; unit < end; unit++)
+        kern_gemm_shift_unit(s->shift, job->g, unit, unit > first, scratch, sums);
+    b->end();
+}
+
+static void run_shift(struct job *job, const struct gemm_shift *shift)
+{
+    struct shift_job s = {job, shift, kern_gemm_shift_units(shift, job->g->k)};
+    job->partial = (float *)(void *)job->scratch;
+    job->scratch += split_bytes(job->b.block, job->d);
+    job->splits = least(splits(job->d, &job->b.k), s.units);
+    par_for(job->splits, one_shift, &s);
+    join(job);
+}
+
+static void run_split(struct job *job)
+{
     par_for(job->splits, one_split, job);
-    par_for(tiles, join_tile, job);
+    join(job);
 }
 
 void kern_gemm_block_run(const struct gemm_plan *p, const struct gemm_args *args)
@@ -535,6 +582,11 @@ void kern_gemm_block_run(const struct gemm_plan *p, const struct gemm_args *args
                                 .relu = d->act == GEMM_ACT_RELU,
                                 .bias = d->bias ? args->bias : NULL};
     job.scratch_step = thread_bytes(b, d);
+    struct gemm_shift shift;
+    if (shifts(&shift, b, d)) {
+        run_shift(&job, &shift);
+        return;
+    }
     if (!ahead) {
         struct pack_job pack = {job.b, operand_b(d, args->b, args->ldb), args->n, tap_k(d)};
         pack_all(&pack);

@@ -63,6 +63,10 @@ struct gemm_block {
     bool (*pack_a)(const struct gemm_operand *s, void *panel, void *low);
     bool (*pack_b)(const struct gemm_operand *s, void *panel, void *low);
     void (*multiply)(const struct gemm_tile *t);
+    /* The same two for an A panel of rows `stride` elements apart, k along a row from any start:
+     * kern_gemm_shift.c. NULL: none. */
+    void (*pack_rows)(const struct gemm_operand *s, void *panel, int64_t stride);
+    void (*multiply_rows)(const struct gemm_tile *t, int64_t stride);
     /* sum (mr, nr) [+ C] [+ bias], in place */
     void (*merge)(const struct gemm_out *o, int64_t row, int64_t col, const struct gemm_tile *t);
     /* C = the same, relu, narrowed */

@@ -29,8 +29,10 @@ static const struct geometry geometries[] = {
     {6, 9, 3, 3, 0, 33, 5, 2, 2, 3, 1, 1, 2, 0, 3, 3},
     {9, 8, 20, 40, 20, 7, 3, 3, 1, 2, 2, 1, 2, 1, 9, 4},
     {1, 40, 64, 64, 0, 16, 1, 7, 1, 1, 1, 1, 0, 3, 1, 40},
-    {4, 4, 100, 100, 0, 10, 3, 3, 2, 2, 1, 1, 0, 0, 2, 2}, /* some pixels are never seen */
-    {3, 3, 5, 5, 0, 40, 3, 3, 1, 1, 3, 3, 3, 3, 3, 3},     /* mostly padding */
+    {4, 4, 100, 100, 0, 10, 3, 3, 2, 2, 1, 1, 0, 0, 2, 2},   /* some pixels are never seen */
+    {3, 3, 5, 5, 0, 40, 3, 3, 1, 1, 3, 3, 3, 3, 3, 3},       /* mostly padding */
+    {40, 40, 32, 32, 0, 33, 3, 3, 1, 1, 1, 1, 1, 1, 40, 40}, /* K is long enough to be split */
+    {40, 41, 64, 128, 64, 34, 2, 3, 1, 1, 2, 3, 1, 2, 40, 39},
     {28, 28, 8, 8, 0, 9, 3, 3, 1, 1, 1, 1, 1, 1, 28, 28},
 };
 enum { N_GEOMETRIES = COUNT_OF(geometries) };
@@ -267,7 +269,7 @@ END_TEST
 /* Sums of numbers that round: the same bits for every number of threads. */
 START_TEST(threads)
 {
-    const struct geometry *g = &geometries[N_GEOMETRIES - 1];
+    const struct geometry *g = &geometries[N_GEOMETRIES - 1 - _i];
     const char *row;
     struct buffers b;
     buffers_init(&b, g, DTYPE_BF16);
@@ -298,7 +300,7 @@ int main(void)
     tcase_add_checked_fixture(c, gemm_case_setup, NULL);
     tcase_add_loop_test(c, bits, 0, N_GEOMETRIES);
     tcase_add_test(c, nan_stays_in_its_image);
-    tcase_add_test(c, threads);
+    tcase_add_loop_test(c, threads, 0, 3);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
