@@ -100,6 +100,14 @@ struct vec_row {
     void (*rows_add)(int64_t rows, int64_t cols, int64_t step, const float *x, float *sum);
     /* the other way: sum is step apart */
     void (*rows_spread)(int64_t rows, int64_t cols, int64_t step, const float *x, float *sum);
+    /* sum (rows, cols) += x w, x step apart; the other way, sum step apart; sum (cols) += x y of
+     * all rows, x step apart */
+    void (*rows_fma)(int64_t rows, int64_t cols, int64_t step, const float *x, const float *w,
+                     float *sum);
+    void (*rows_spread_fma)(int64_t rows, int64_t cols, int64_t step, const float *x,
+                            const float *w, float *sum);
+    void (*rows_dot)(int64_t rows, int64_t cols, int64_t step, const float *x, const float *y,
+                     float *sum);
     /* updates of weights */
     vec_update_fn *sgd;          /* w -= lr d */
     vec_update_fn *sgd_momentum; /* v = momentum v + d; w -= lr v */

@@ -123,6 +123,36 @@ static void do_rows_spread(int64_t rows, int64_t cols, int64_t step, const float
     }
 }
 
+static void do_rows_fma(int64_t rows, int64_t cols, int64_t step, const float *x, const float *w,
+                        float *sum)
+{
+    for (int64_t r = 0; r < rows; r++, x += step, sum += cols) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++)
+            sum[c] += x[c] * w[c];
+    }
+}
+
+static void do_rows_spread_fma(int64_t rows, int64_t cols, int64_t step, const float *x,
+                               const float *w, float *sum)
+{
+    for (int64_t r = 0; r < rows; r++, x += cols, sum += step) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++)
+            sum[c] += x[c] * w[c];
+    }
+}
+
+static void do_rows_dot(int64_t rows, int64_t cols, int64_t step, const float *x, const float *y,
+                        float *sum)
+{
+    for (int64_t r = 0; r < rows; r++, x += step, y += cols) {
+        VEC_LOOP
+        for (int64_t c = 0; c < cols; c++)
+            sum[c] += x[c] * y[c];
+    }
+}
+
 /* 64 bytes in one vector where there is one. */
 typedef unsigned char copy_block __attribute__((vector_size(64), aligned(1), may_alias));
 

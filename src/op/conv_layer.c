@@ -3,6 +3,9 @@
 
 #include "op/conv_layer.h"
 
+#include "base/par.h"
+#include "op/depthwise.h"
+
 #include <math.h>
 
 enum { SLOT_OUT, SLOT_D_IN, SLOT_D_WEIGHT };
@@ -56,6 +59,12 @@ enum rc conv_layer_shape(const struct conv_layer *l, const struct conv_attrs *a,
     return op_add_out(g, n, 4, out, d);
 }
 
+/* One channel in, one out, in each group. */
+static bool is_depthwise(const struct conv_layer *l, const struct conv *c)
+{
+    return l->out == CONV_MAP && c->groups > 1 && c->groups == c->image_c && c->groups == c->map_c;
+}
+
 static enum dtype dtype_or(const struct graph *g, int tensor, enum dtype otherwise)
 {
     return tensor != TENSOR_NONE ? graph_tensor(g, tensor)->dtype : otherwise;
@@ -69,6 +78,10 @@ void conv_layer_plan(const struct conv_layer *l, struct op_planner *p, struct no
     enum dtype x = in->dtype, y = out->dtype;
     enum dtype dy = dtype_or(g, out->grad, y), dx = dtype_or(g, in->grad, x);
     bool wants_dx = in->grad != TENSOR_NONE;
+    if (is_depthwise(l, &c)) {
+        op_plan_scratch(n, depthwise_scratch(&c.window, c.image_c, par_threads()));
+        return;
+    }
 
     struct gemm_desc forward = conv_desc(&c, l->out, g->batch);
     forward.a = x;
@@ -102,9 +115,30 @@ static struct view weight_of(const struct op_run *r, const struct node *n, int s
     return (struct view){graph_tensor(r->graph, id)->data, DTYPE_F32};
 }
 
+static struct depthwise depthwise_of(const struct op_run *r, const struct node *n,
+                                     const struct conv *c)
+{
+    return (struct depthwise){.window = c->window,
+                              .c = c->image_c,
+                              .x = op_view(r, n->in[0]),
+                              .y = op_view(r, n->out),
+                              .w = op_f32(r, n->param[WEIGHT]),
+                              .bias = n->n_params > BIAS ? op_f32(r, n->param[BIAS]) : NULL,
+                              .act = (enum gemm_act)n->act,
+                              .pre = n->pre != TENSOR_NONE ? op_view(r, n->pre)
+                                                           : (struct view){NULL, DTYPE_F32},
+                              .images = r->rows,
+                              .scratch = r->scratch};
+}
+
 void conv_layer_forward(const struct conv_layer *l, const struct op_run *r, const struct node *n)
 {
     struct conv c = conv_of(l, r->graph, n);
+    if (is_depthwise(l, &c)) {
+        struct depthwise d = depthwise_of(r, n, &c);
+        depthwise_forward(&d);
+        return;
+    }
     struct conv_operands o = {.a = op_view(r, n->in[0]),
                               .b = weight_of(r, n, SLOT_OUT),
                               .c = op_view(r, n->out),
@@ -122,6 +156,16 @@ void conv_layer_backward(const struct conv_layer *l, const struct op_run *r, con
     if (n->n_params > BIAS)
         op_column_sum(dy, op_elements(r, n->out) / columns, columns, op_d_param(r, n, BIAS),
                       r->add_dparams);
+    if (is_depthwise(l, &c)) {
+        struct depthwise d = depthwise_of(r, n, &c);
+        d.dy = dy;
+        d.dx = dx;
+        d.dw = op_d_param(r, n, WEIGHT);
+        d.add_dw = r->add_dparams;
+        d.add_dx = n->grad_adds[0];
+        depthwise_backward(&d);
+        return;
+    }
     bool to_map = l->out == CONV_MAP;
     struct conv_operands weight = {.a = to_map ? x : dy,
                                    .b = to_map ? dy : x,

@@ -1,5 +1,6 @@
 /* op_conv2d.c: y = act(x * W + b) over images (B,H,W,C) -> (B,H',W',filters): cross-correlation, as
- * in every framework. W is (kernel_h,kernel_w,C/groups,filters). The three products are in conv.h.
+ * in every framework. W is (kernel_h,kernel_w,C/groups,filters). The three products are in conv.h;
+ * with as many groups as channels there are none, see depthwise.h.
  *
  *     slot 0  y  = patches(x) . W + b
  *     slot 1  dx = patches(dy) . W turned over
@@ -70,6 +71,10 @@ static const struct op_case cases[] = {
      0},
     {"{filters: 6, kernel: 3, groups: 2, padding: same}", 1, {{4, {2, 4, 4, 4}}}, 0},
     {"{filters: 4, kernel: 3, groups: 4, padding: same}", 1, {{4, {2, 5, 5, 4}}}, 0},
+    {"{filters: 3, kernel: [2, 3], groups: 3, stride: 2, padding: 1, bias: false}",
+     1,
+     {{4, {2, 5, 4, 3}}},
+     0},
     {"{filters: 5, kernel: 1}", 1, {{4, {3, 4, 3, 7}}}, 0},
     {"{filters: 33, kernel: 2, init: xavier}", 1, {{4, {2, 2, 2, 32}}}, 0},
     {0},

@@ -89,23 +89,6 @@ static struct buffers buffers_of(const struct job *j)
     return b;
 }
 
-/* Output columns whose window has its column kx inside the image: from .. to-1; *at: the pixel that
- * the first of them sees. */
-static void inside(const struct window *w, int64_t kx, int64_t *from, int64_t *to, int64_t *at)
-{
-    int64_t before = w->pad_w - kx * w->dilation_w; /* window `from` begins at or behind it */
-    *from = before > 0 ? (before + w->stride_w - 1) / w->stride_w : 0;
-    *at = *from * w->stride_w - before;
-    *to = *at < w->w ? *from + (w->w - 1 - *at) / w->stride_w + 1 : *from;
-    *to = *to < w->out_w ? *to : w->out_w;
-}
-
-static bool row_inside(const struct window *w, int64_t oy, int64_t ky, int64_t *y)
-{
-    *y = oy * w->stride_h - w->pad_h + ky * w->dilation_h;
-    return *y >= 0 && *y < w->h;
-}
-
 /* How many pixels the window of output (oy,ox) counts. */
 static int64_t pixels(const struct job *j, int64_t oy, int64_t ox)
 {
@@ -114,7 +97,7 @@ static int64_t pixels(const struct job *j, int64_t oy, int64_t ox)
     if (j->counts_padding)
         return w->kernel_h * w->kernel_w;
     for (int64_t k = 0; k < w->kernel_h; k++)
-        rows += row_inside(w, oy, k, &y);
+        rows += window_row(w, oy, k, &y);
     for (int64_t k = 0; k < w->kernel_w; k++) {
         int64_t x = ox * w->stride_w - w->pad_w + k * w->dilation_w;
         cols += x >= 0 && x < w->w;
@@ -144,12 +127,12 @@ static void forward_row(void *context, int64_t index)
     for (int64_t i = 0; i < n; i++)
         t.out[i] = j->p->mean ? 0 : -INFINITY;
     for (int64_t ky = 0; ky < w->kernel_h; ky++) {
-        if (!row_inside(w, oy, ky, &y))
+        if (!window_row(w, oy, ky, &y))
             continue;
         const float *row = input_row(j, b, y, t.in);
         for (int64_t kx = 0; kx < w->kernel_w; kx++) {
             int64_t from, to, at;
-            inside(w, kx, &from, &to, &at);
+            window_columns(w, kx, &from, &to, &at);
             (j->p->mean ? kern_vec()->rows_add : kern_vec()->rows_max)(
                 to - from, c, w->stride_w * c, row + at * c, t.out + from * c);
         }
@@ -178,13 +161,13 @@ static void backward_row(const struct job *j, int64_t b, int64_t oy, const struc
     if (j->p->mean)
         divide(j, oy, t->left);
     for (int64_t ky = 0; ky < w->kernel_h; ky++) {
-        if (!row_inside(w, oy, ky, &y))
+        if (!window_row(w, oy, ky, &y))
             continue;
         const float *row = j->p->mean ? NULL : input_row(j, b, y, t->in);
         float *dx = t->image + y * w->w * c;
         for (int64_t kx = 0; kx < w->kernel_w; kx++) {
             int64_t from, to, at;
-            inside(w, kx, &from, &to, &at);
+            window_columns(w, kx, &from, &to, &at);
             if (j->p->mean)
                 kern_vec()->rows_spread(to - from, c, w->stride_w * c, t->left + from * c,
                                         dx + at * c);

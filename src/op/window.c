@@ -158,3 +158,18 @@ enum rc window_unfit(struct window *out, const struct window_attrs *a, const str
     *out = window_of(s);
     return RC_OK;
 }
+
+void window_columns(const struct window *w, int64_t kx, int64_t *from, int64_t *to, int64_t *at)
+{
+    int64_t before = w->pad_w - kx * w->dilation_w; /* window `from` begins at or behind it */
+    *from = before > 0 ? (before + w->stride_w - 1) / w->stride_w : 0;
+    *at = *from * w->stride_w - before;
+    *to = *at < w->w ? *from + (w->w - 1 - *at) / w->stride_w + 1 : *from;
+    *to = *to < w->out_w ? *to : w->out_w;
+}
+
+bool window_row(const struct window *w, int64_t oy, int64_t ky, int64_t *y)
+{
+    *y = oy * w->stride_h - w->pad_h + ky * w->dilation_h;
+    return *y >= 0 && *y < w->h;
+}

@@ -49,4 +49,10 @@ MUST_USE enum rc window_unfit(struct window *out, const struct window_attrs *a,
                               const struct key_list *more, const struct node *n,
                               const struct tensor *map, struct diag *d);
 
+/* Output columns from .. to-1 have column kx of their window inside the image; *at: the pixel that
+ * the first of them sees there. */
+void window_columns(const struct window *w, int64_t kx, int64_t *from, int64_t *to, int64_t *at);
+/* The image row that row ky of the window of output row oy sees; false: outside. */
+bool window_row(const struct window *w, int64_t oy, int64_t ky, int64_t *y);
+
 #endif

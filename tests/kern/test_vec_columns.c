@@ -126,6 +126,32 @@ START_TEST(pictures)
 }
 END_TEST
 
+START_TEST(products)
+{
+    const struct vec_row *v = kern_vec_row(_i / N_SHAPES);
+    int64_t rows = shapes[_i % N_SHAPES].rows, cols = shapes[_i % N_SHAPES].cols;
+    int64_t step = cols + 3;
+    if (!v || rows * step > MOST)
+        return;
+    static float sum[MOST], wide[MOST], dot[MOST];
+    for (int64_t i = 0; i < MOST; i++)
+        sum[i] = wide[i] = dot[i] = 1;
+    v->rows_fma(rows, cols, step, x, factor, sum);
+    v->rows_spread_fma(rows, cols, step, dy, factor, wide);
+    v->rows_dot(rows, cols, step, x, dy, dot);
+    for (int64_t c = 0; c < cols; c++) {
+        double want = 1;
+        for (int64_t r = 0; r < rows; r++) {
+            int64_t from = r * step + c, to = r * cols + c;
+            near((double)sum[to], 1 + (double)x[from] * (double)factor[c], 4);
+            near((double)wide[from], 1 + (double)dy[to] * (double)factor[c], 4);
+            want += (double)x[from] * (double)dy[to];
+        }
+        near((double)dot[c], want, 2 * (double)(rows + 1));
+    }
+}
+END_TEST
+
 START_TEST(nan_is_the_largest)
 {
     const struct vec_row *v = kern_vec_row(_i);
@@ -172,6 +198,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, NULL);
     tcase_add_loop_test(c, columns, 0, MOST_ROWS * N_SHAPES);
     tcase_add_loop_test(c, pictures, 0, MOST_ROWS * N_SHAPES);
+    tcase_add_loop_test(c, products, 0, MOST_ROWS * N_SHAPES);
     tcase_add_loop_test(c, nan_is_the_largest, 0, MOST_ROWS);
     tcase_add_loop_test(c, copies, 0, MOST_ROWS);
     suite_add_tcase(s, c);
