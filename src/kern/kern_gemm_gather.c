@@ -113,6 +113,24 @@ static void gather_row(const struct gather *g, const struct segment *s, const st
     }
 }
 
+/* Pixels with zeros between them: every spread-th row of a segment has one, the others none. */
+static void gather_spread(const struct gather *g, const struct segment *s, const struct run *r,
+                          const char *line, int64_t x)
+{
+    const struct gemm_patches *p = g->p;
+    size_t to_step = (size_t)g->layout->row_step * g->item, pixel = (size_t)p->pixel * g->item;
+    char *to = r->to + (size_t)s->row * to_step;
+    int64_t first = x >= 0 ? (p->spread_w - x % p->spread_w) % p->spread_w : -x;
+    int64_t at = (x + first) / p->spread_w, n = 0;
+    if (first < s->n && at < p->w)
+        n = least((s->n - first - 1) / p->spread_w + 1, p->w - at);
+    clear_runs(to, to_step, s->n, r->bytes);
+    if (n > 0)
+        kern_vec()->rows_copy(n, r->bytes, to + (size_t)first * to_step,
+                              (size_t)p->spread_w * to_step,
+                              line + (size_t)at * pixel + (size_t)r->c * g->item, pixel);
+}
+
 static void gather_segment(const struct gather *g, const struct segment *s, const struct run *r)
 {
     const struct gemm_patches *p = g->p;
@@ -125,6 +143,10 @@ static void gather_segment(const struct gather *g, const struct segment *s, cons
     }
     const char *line = s->image + (size_t)(y * p->w * p->pixel) * g->item;
     int64_t x = s->ox * p->stride_w - p->pad_w + r->kx * p->dilation_w;
+    if (p->spread_w > 1 && p->stride_w == 1 && r->pixels == 1) {
+        gather_spread(g, s, r, line, x);
+        return;
+    }
     int in = s->n, out = s->n; /* rows in .. out-1 have all of their pixels side by side */
     if (p->spread_w == 1) {
         in = reach(x, p->stride_w, 0, s->n);
