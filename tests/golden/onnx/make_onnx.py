@@ -152,6 +152,11 @@ def elementwise(op, attrs=lambda a: "{}"):
     return convert
 
 
+def softmax(a, ins, y):
+    only(a.get("axis", -1) in (-1, ins[0].ndim - 1), "the last dimension only")
+    return "softmax", "{}", {"x0": ins[0], "y": y}
+
+
 def add(a, ins, y):
     only(ins[0].shape == ins[1].shape, "shapes must be equal")
     only(ins[0].dtype == np.float32, "float32 only")
@@ -186,7 +191,7 @@ CONVERT = {
     "AveragePool": pool("avg_pool2d"), "GlobalAveragePool": global_average,
     "BatchNormalization": batchnorm, "InstanceNormalization": instancenorm,
     "LayerNormalization": layernorm, "Gemm": gemm, "Add": add, "Concat": concat,
-    "Flatten": flatten, "Dropout": dropout, "Resize": resize, "Upsample": resize,
+    "Softmax": softmax, "Flatten": flatten, "Dropout": dropout, "Resize": resize, "Upsample": resize,
     "Relu": elementwise("relu"), "Sigmoid": elementwise("sigmoid"), "Tanh": elementwise("tanh"),
     "LeakyRelu": elementwise("leaky_relu", lambda a: f"{{slope: {a.get('alpha', 0.01):.9g}}}"),
 }
