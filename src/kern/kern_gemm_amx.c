@@ -174,6 +174,34 @@ static void bf16_multiply_rows(const struct gemm_tile *t, int64_t stride)
         bf16_rows_product(t, stride, false);
 }
 
+ALWAYS_512 void bf16_taps_product(const struct gemm_tile *t, const int64_t *offsets, int64_t taps,
+                                  int64_t c, const bool tall, const bool wide)
+{
+    const uint16_t *b = t->b;
+    const int64_t bytes = c * (int64_t)sizeof(*b);
+    load_sums(t);
+    for (int64_t tap = 0; tap < taps; tap++) {
+        const uint16_t *a = (const uint16_t *)t->a + offsets[tap];
+        for (int64_t k = 0; k < c; k += STEP, a += STEP, b += STEP_OF_B)
+            LOAD_AND_MULTIPLY(a, a + TILE * c, bytes, b);
+    }
+    store_sums(t);
+}
+
+static void bf16_multiply_taps(const struct gemm_tile *t, const int64_t *offsets, int64_t taps,
+                               int64_t c)
+{
+    bool tall = t->rows > TILE, wide = t->cols > TILE;
+    if (tall && wide)
+        bf16_taps_product(t, offsets, taps, c, true, true);
+    else if (tall)
+        bf16_taps_product(t, offsets, taps, c, true, false);
+    else if (wide)
+        bf16_taps_product(t, offsets, taps, c, false, true);
+    else
+        bf16_taps_product(t, offsets, taps, c, false, false);
+}
+
 static const char *bf16_accepts(const struct gemm_desc *d)
 {
     return d->compute == DTYPE_BF16 ? NULL : "multiplies bf16 only";
@@ -197,6 +225,7 @@ static const struct gemm_block bf16_block = {
     .multiply = bf16_multiply,
     .pack_rows = bf16_pack_rows,
     .multiply_rows = bf16_multiply_rows,
+    .multiply_taps = bf16_multiply_taps,
     .merge = kern_gemm_avx512_merge,
     .store = kern_gemm_avx512_store,
 };

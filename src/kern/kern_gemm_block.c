@@ -188,8 +188,11 @@ static size_t strip_bytes(const struct gemm_block *b, const struct gemm_desc *d)
 static size_t thread_bytes(const struct gemm_block *b, const struct gemm_desc *d)
 {
     struct gemm_shift s;
+    struct gemm_slide slide;
     if (shifts(&s, b, d))
-        return kern_gemm_shift_bytes(&s);
+        return aligned(kern_gemm_shift_bytes(&s));
+    if (kern_gemm_slide_init(&slide, b, d))
+        return aligned(kern_gemm_slide_bytes(&slide));
     return a_panel_bytes(b) * (size_t)b->parts + strip_bytes(b, d) + sum_bytes(b, d);
 }
 
@@ -519,6 +522,32 @@ static void join_tile(void *context, int64_t index)
     finish(job, row, col, &t);
 }
 
+static void done_tile(void *context, int64_t row, int64_t col, const struct gemm_tile *t)
+{
+    finish(context, row, col, t);
+}
+
+static void one_slide(void *context, int64_t unit)
+{
+    const struct gemm_slide_job *s = context;
+    const struct job *job = s->context;
+    const struct gemm_block *b = job->b.block;
+    b->begin();
+    kern_gemm_slide_unit(s, unit, job->scratch + (size_t)par_thread() * job->scratch_step);
+    b->end();
+}
+
+static void run_slide(struct job *job, const struct gemm_slide *slide)
+{
+    struct gemm_slide_job s = {.slide = slide,
+                               .image = job->g->a,
+                               .b = job->b.data,
+                               .panel_bytes = panel_bytes(job->b.block, &job->b.k),
+                               .done = done_tile,
+                               .context = job};
+    par_for(kern_gemm_slide_units(slide, job->g->m), one_slide, &s);
+}
+
 static void join(struct job *job)
 {
     const struct gemm_block *b = job->b.block;
@@ -591,6 +620,11 @@ void kern_gemm_block_run(const struct gemm_plan *p, const struct gemm_args *args
         struct pack_job pack = {job.b, operand_b(d, args->b, args->ldb), args->n, tap_k(d)};
         pack_all(&pack);
         job.scratch += packed_b_bytes(b, args->n, args->k);
+    }
+    struct gemm_slide slide;
+    if (kern_gemm_slide_init(&slide, b, d)) {
+        run_slide(&job, &slide);
+        return;
     }
     if (job.splits > 1) {
         job.partial = (float *)(void *)job.scratch;

@@ -47,17 +47,17 @@ struct gemm_out {
 
 struct gemm_block {
     int mr, nr, k_unit;
-    int parts;          /* panels per operand: 2 where a value is the sum of two */
-    int k_chunk;        /* most k at a time, a multiple of 32; A panel within half of L1 */
-    int a_stride;       /* elements; >= k_chunk */
+    int parts;    /* panels per operand: 2 where a value is the sum of two */
+    int k_chunk;  /* most k at a time, a multiple of 32; A panel within half of L1 */
+    int a_stride; /* elements; >= k_chunk */
     /* An A panel of type a_type has element (row, k) at
      * row row_step + k / group group_step + k % group: for operands that need no conversion. */
     struct {
         int row_step, group, group_step;
     } a_layout;
     enum dtype a_type;
-    size_t element;     /* bytes, in a panel */
-    int64_t least_work; /* products that are worth a block of their own */
+    size_t element;                    /* bytes, in a panel */
+    int64_t least_work;                /* products that are worth a block of their own */
     void (*begin)(void), (*end)(void); /* on the thread, around a block; NULL: nothing to do */
     /* True where inf or NaN is in it (rows with two parts; others need not look). */
     bool (*pack_a)(const struct gemm_operand *s, void *panel, void *low);
@@ -67,6 +67,10 @@ struct gemm_block {
      * kern_gemm_shift.c. NULL: none. */
     void (*pack_rows)(const struct gemm_operand *s, void *panel, int64_t stride);
     void (*multiply_rows)(const struct gemm_tile *t, int64_t stride);
+    /* A's rows are pixels of c elements side by side, a multiple of k_unit; the sum goes over taps,
+     * whose rows are offsets[tap] elements further on, and channels. NULL: none. */
+    void (*multiply_taps)(const struct gemm_tile *t, const int64_t *offsets, int64_t taps,
+                          int64_t c);
     /* sum (mr, nr) [+ C] [+ bias], in place */
     void (*merge)(const struct gemm_out *o, int64_t row, int64_t col, const struct gemm_tile *t);
     /* C = the same, relu, narrowed */
