@@ -10,6 +10,7 @@
 #include "base/par.h"
 #include "kern/kern_gemm_gather.h"
 #include "kern/kern_gemm_shift.h"
+#include "kern/kern_gemm_slide.h"
 
 #include <string.h>
 

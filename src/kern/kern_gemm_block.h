@@ -68,7 +68,7 @@ struct gemm_block {
     void (*pack_rows)(const struct gemm_operand *s, void *panel, int64_t stride);
     void (*multiply_rows)(const struct gemm_tile *t, int64_t stride);
     /* A's rows are pixels of c elements side by side, a multiple of k_unit; the sum goes over taps,
-     * whose rows are offsets[tap] elements further on, and channels. NULL: none. */
+     * whose rows are offsets[tap] elements further on, and channels: kern_gemm_slide.c. */
     void (*multiply_taps)(const struct gemm_tile *t, const int64_t *offsets, int64_t taps,
                           int64_t c);
     /* sum (mr, nr) [+ C] [+ bias], in place */

@@ -8,7 +8,7 @@
 
 #include "kern/kern_gemm_shift.h"
 
-#include "kern/kern_gemm_gather.h"
+#include "kern/kern_gemm_grid.h"
 
 #include <string.h>
 
@@ -88,47 +88,6 @@ size_t kern_gemm_shift_bytes(const struct gemm_shift *s)
            aligned(panel_bytes(s)) * (size_t)panels(s);
 }
 
-/* Pixels from .. from+n-1 of an image's grid, channels c .. c+n_c-1: (n, n_c). */
-static void lay_out(const struct gemm_patches *grid, const void *image, size_t item, int64_t from,
-                    int64_t n, int64_t c, int64_t n_c, char *to)
-{
-    const struct gather_layout layout = {n_c, n_c, n_c};
-    for (int64_t some; n > 0; n -= some, from += some, to += (size_t)(some * n_c) * item) {
-        some = least(n, GATHER_MOST_ROWS);
-        const struct gemm_part block = {from, some, c, n_c};
-        kern_gemm_gather(grid, image, item, &block, &layout, to);
-    }
-}
-
-/* A grid (height,width): a window of one pixel moves over it. The picture is the caller's. */
-static struct gemm_patches grid_of(int64_t height, int64_t width, int64_t c)
-{
-    return (struct gemm_patches){.c = c,
-                                 .pixel = c,
-                                 .out_h = height,
-                                 .out_w = width,
-                                 .kernel_h = 1,
-                                 .kernel_w = 1,
-                                 .stride_h = 1,
-                                 .stride_w = 1,
-                                 .dilation_h = 1,
-                                 .dilation_w = 1,
-                                 .spread_h = 1,
-                                 .spread_w = 1};
-}
-
-/* The image with its padding. */
-static struct gemm_patches padded_image(const struct gemm_patches *p, int64_t height, int64_t width)
-{
-    struct gemm_patches grid = grid_of(height, width, p->c);
-    grid.h = p->h;
-    grid.w = p->w;
-    grid.pixel = p->pixel;
-    grid.pad_h = p->pad_h;
-    grid.pad_w = p->pad_w;
-    return grid;
-}
-
 /* One unit while it is worked on. */
 struct unit {
     const struct gemm_shift *s;
@@ -142,7 +101,7 @@ static void pack_dy(const struct unit *u)
     const struct gemm_shift *s = u->s;
     const struct gemm_block *b = s->block;
     const struct gemm_patches *p = &s->d->patches;
-    struct gemm_patches grid = grid_of(s->height, s->width, s->d->n);
+    struct gemm_patches grid = kern_gemm_grid_of(s->height, s->width, s->d->n);
     int64_t from = (u->image * s->height + u->row) * s->width, n = u->rows * s->width;
     grid.h = p->out_h;
     grid.w = p->out_w;
@@ -156,7 +115,7 @@ static void pack_dy(const struct unit *u)
                                  .compute = b->a_type,
                                  .n_w = n_w,
                                  .n_k = n};
-        lay_out(&grid, u->g->b, b->element, from, n, w, n_w, u->strip);
+        kern_gemm_grid_lay_out(&grid, u->g->b, b->element, from, n, w, n_w, u->strip);
         b->pack_b(&o, panel, NULL);
         int64_t packed = round_up(n, b->k_unit);
         memset(panel + (size_t)(packed * b->nr) * b->element, 0,
@@ -170,7 +129,7 @@ static void turn_x(const struct unit *u, int64_t c)
     const struct gemm_shift *s = u->s;
     const struct gemm_block *b = s->block;
     const struct gemm_patches *p = &s->d->patches;
-    struct gemm_patches grid = padded_image(p, s->height, s->width);
+    struct gemm_patches grid = kern_gemm_grid_image(p, s->height, s->width);
     int64_t reach = (u->rows + (p->kernel_h - 1) * p->dilation_h) * s->width;
     int64_t n = least(s->length, reach);
     struct gemm_operand o = {.data = u->strip,
@@ -180,8 +139,8 @@ static void turn_x(const struct unit *u, int64_t c)
                              .n_w = b->mr,
                              .n_k = s->length};
     size_t pixel = (size_t)b->mr * b->element;
-    lay_out(&grid, u->g->a, b->element, (u->image * s->height + u->row) * s->width, n, c, b->mr,
-            u->strip);
+    kern_gemm_grid_lay_out(&grid, u->g->a, b->element, (u->image * s->height + u->row) * s->width,
+                           n, c, b->mr, u->strip);
     memset(u->strip + (size_t)n * pixel, 0, (size_t)(s->length - n) * pixel);
     b->pack_rows(&o, u->turned, s->stride);
 }
@@ -223,96 +182,4 @@ void kern_gemm_shift_unit(const struct gemm_shift *s, const struct gemm_args *g,
         turn_x(&u, c);
         multiply(&u, c, resume, sums);
     }
-}
-
-/* --- the other way ---------------------------------------------------------------------------
- */
-
-enum { GRID_ELEMENTS = 24 << 10, MOST_TAPS = 64 }; /* 48 KiB: most of L1 */
-
-bool kern_gemm_slide_init(struct gemm_slide *s, const struct gemm_block *b,
-                          const struct gemm_desc *d)
-{
-    const struct gemm_patches *p = &d->patches;
-    int64_t taps = p->kernel_h * p->kernel_w;
-    memset(s, 0, sizeof(*s));
-    if (!b->multiply_taps || d->a_trans || taps < 2 || taps > MOST_TAPS || p->stride_h != 1 ||
-        p->stride_w != 1 || p->spread_h != 1 || p->spread_w != 1 || p->c % b->k_unit != 0 ||
-        d->a != b->a_type || d->compute != b->a_type)
-        return false;
-    s->block = b;
-    s->d = d;
-    s->width = p->out_w + (p->kernel_w - 1) * p->dilation_w;
-    s->height = p->out_h + (p->kernel_h - 1) * p->dilation_h;
-    int64_t halo = (p->kernel_h - 1) * p->dilation_h;
-    int64_t most = GRID_ELEMENTS / (s->width * p->c) - halo;
-    if (most < 1)
-        return false;
-    s->image_units = (p->out_h + most - 1) / most;
-    s->rows = (p->out_h + s->image_units - 1) / s->image_units;
-    s->pixels =
-        round_up(s->rows * s->width, b->mr) + halo * s->width + (p->kernel_w - 1) * p->dilation_w;
-    return true;
-}
-
-int64_t kern_gemm_slide_units(const struct gemm_slide *s, int64_t m)
-{
-    return m / (s->d->patches.out_h * s->d->patches.out_w) * s->image_units;
-}
-
-static size_t grid_bytes(const struct gemm_slide *s)
-{
-    return aligned((size_t)(s->pixels * s->d->patches.c) * s->block->element);
-}
-
-size_t kern_gemm_slide_bytes(const struct gemm_slide *s)
-{
-    return grid_bytes(s) + (size_t)(s->block->mr * s->block->nr) * sizeof(float);
-}
-
-/* Hands on the rows of a tile, from pixel `at` of the grid on, that are pixels of the output.
- * first: the row of C of the unit's first pixel. */
-static void hand_on(const struct gemm_slide_job *j, int64_t at, int64_t end, int64_t first,
-                    int64_t col, const struct gemm_tile *tile)
-{
-    const struct gemm_slide *s = j->slide;
-    int64_t out_w = s->d->patches.out_w, nr = s->block->nr;
-    for (int64_t i = 0; i < s->block->mr && at + i < end;) {
-        int64_t y = (at + i) / s->width, x = (at + i) % s->width;
-        int64_t n = least(s->block->mr - i, s->width - x), wanted = least(n, out_w - x);
-        struct gemm_tile t = *tile;
-        t.rows = (int)wanted;
-        t.sum = tile->sum + i * nr;
-        if (wanted > 0)
-            j->done(j->context, first + y * out_w + x, col, &t);
-        i += n;
-    }
-}
-
-void kern_gemm_slide_unit(const struct gemm_slide_job *j, int64_t unit, char *scratch)
-{
-    const struct gemm_slide *s = j->slide;
-    const struct gemm_block *b = s->block;
-    const struct gemm_patches *p = &s->d->patches;
-    int64_t image = unit / s->image_units, row = unit % s->image_units * s->rows;
-    int64_t rows = least(s->rows, p->out_h - row), taps = p->kernel_h * p->kernel_w;
-    int64_t reach = (rows + (p->kernel_h - 1) * p->dilation_h) * s->width;
-    int64_t offsets[MOST_TAPS];
-    struct gemm_patches grid = padded_image(p, s->height, s->width);
-    struct gemm_tile t = {.sum = (float *)(void *)(scratch + grid_bytes(s))};
-    for (int64_t tap = 0; tap < taps; tap++)
-        offsets[tap] =
-            (tap / p->kernel_w * p->dilation_h * s->width + tap % p->kernel_w * p->dilation_w) *
-            p->c;
-    lay_out(&grid, j->image, b->element, (image * s->height + row) * s->width,
-            least(reach, s->pixels), 0, p->c, scratch);
-    for (int64_t at = 0; at < rows * s->width; at += b->mr)
-        for (int64_t col = 0; col < s->d->n; col += b->nr) {
-            t.rows = (int)least(b->mr, rows * s->width - at);
-            t.cols = (int)least(b->nr, s->d->n - col);
-            t.a = scratch + (size_t)(at * p->c) * b->element;
-            t.b = j->b + j->panel_bytes * (size_t)(col / b->nr);
-            b->multiply_taps(&t, offsets, taps, p->c);
-            hand_on(j, at, rows * s->width, (image * p->out_h + row) * p->out_w, col, &t);
-        }
 }

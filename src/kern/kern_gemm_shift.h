@@ -31,32 +31,4 @@ size_t kern_gemm_shift_bytes(const struct gemm_shift *s); /* scratch of a thread
 void kern_gemm_shift_unit(const struct gemm_shift *s, const struct gemm_args *g, int64_t unit,
                           bool resume, char *scratch, float *sums);
 
-/* --- the other way: C = patches(x) . B -------------------------------------------------------
- *
- * On the same grid, channels as they are, the rows of A for one tap are pixels side by side: tiles
- * are loaded from there, and A is neither gathered once for each tap nor packed. Where the grid has
- * no pixel of the output, rows of a tile are not stored. */
-struct gemm_slide {
-    const struct gemm_block *block;
-    const struct gemm_desc *d;
-    int64_t width, height, rows, image_units; /* as above */
-    int64_t pixels;                           /* of a unit's grid, and behind it, that are read */
-};
-
-bool kern_gemm_slide_init(struct gemm_slide *s, const struct gemm_block *b,
-                          const struct gemm_desc *d);
-int64_t kern_gemm_slide_units(const struct gemm_slide *s, int64_t m);
-size_t kern_gemm_slide_bytes(const struct gemm_slide *s);
-/* One unit. b: the panels of B, panel_bytes apart. done gets each finished tile, or a part of it:
- * rows row .. of C from column col on. */
-struct gemm_slide_job {
-    const struct gemm_slide *slide;
-    const void *image;
-    const char *b;
-    size_t panel_bytes;
-    void (*done)(void *context, int64_t row, int64_t col, const struct gemm_tile *t);
-    void *context;
-};
-void kern_gemm_slide_unit(const struct gemm_slide_job *j, int64_t unit, char *scratch);
-
 #endif
